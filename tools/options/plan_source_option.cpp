@@ -72,6 +72,22 @@ std::string sentence_about(const PlanSource& source, const SourceKey& key) {
       fmt::format("{}: {} {}: not supported: {}", source.file, key.key, key.value, key.meaning));
 }
 
+/// What a file lacks and someone else gives is no longer missing.
+template <class IsGiven>
+PlanSource settled(PlanSource source, const IsGiven& is_given) {
+  for (SourceKey& key : source.keys) {
+    if (key.fate == KeyFate::not_supported && !key.lacks.empty() && is_given(key.lacks)) {
+      key.fate = KeyFate::no_effect;
+      key.meaning = fmt::format("--{} is given", key.lacks);
+    }
+  }
+  return source;
+}
+
+bool has_option(const po::parsed_options& options, const std::string& name) {
+  return std::ranges::find(options.options, name, &po::option::string_key) != options.options.end();
+}
+
 /// A step of the plan and one of the source may differ where the degrees do.
 void note_global_batch(const PlanSource& source, const po::variables_map& values,
                        std::vector<std::string>& notes) {
@@ -151,7 +167,9 @@ std::vector<std::string> source_notes(const PlanSource& source) {
 std::vector<std::string> source_notes(const po::variables_map& values) {
   std::vector<std::string> notes;
   for (const PlanSource& source : plan_sources(values)) {
-    std::ranges::move(source_notes(source), std::back_inserter(notes));
+    const PlanSource rest =
+        settled(source, [&](const std::string& option) { return values.contains(option); });
+    std::ranges::move(source_notes(rest), std::back_inserter(notes));
     note_global_batch(source, values, notes);
   }
   return notes;
@@ -173,9 +191,12 @@ std::optional<std::string> why_no_model(const po::variables_map& values) {
 
 std::string source_text(const std::vector<PlanSource>& sources, std::string_view command,
                         const po::parsed_options& found, const po::parsed_options& given) {
+  const auto is_given = [&](const std::string& option) {
+    return has_option(found, option) || has_option(given, option);
+  };
   std::string text = line_of(command, found, given) + "\n";
   for (const PlanSource& source : sources) {
-    text += "\n" + format_aligned(keys_table(source));
+    text += "\n" + format_aligned(keys_table(settled(source, is_given)));
   }
   return text;
 }

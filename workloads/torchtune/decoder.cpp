@@ -5,6 +5,7 @@
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/torchtune/linear.hpp"
 #include "workloads/torchtune/positions.hpp"
 
 namespace highwater::torchtune {
@@ -37,16 +38,25 @@ class WideNorm : public Module {
 
 class MultiHeadAttention : public Module {
  public:
-  MultiHeadAttention(Module* parent, const LlamaConfig& config, const RotaryTable& positions)
+  /// `shared`: the table of all layers; null where the layer has its own.
+  MultiHeadAttention(Module* parent, const LlamaConfig& config, const RotaryTable* shared)
       : Module(parent, "attn"),
-        positions_(positions),
         head_dim_(head_dim_of(config)),
         heads_(config.num_attention_heads),
         kv_heads_(kv_heads_of(config)),
         q_proj_(this, "q_proj", config.hidden_size, heads_ * head_dim_, qkv_bias(config)),
         k_proj_(this, "k_proj", config.hidden_size, kv_heads_ * head_dim_, qkv_bias(config)),
         v_proj_(this, "v_proj", config.hidden_size, kv_heads_ * head_dim_, qkv_bias(config)),
-        output_proj_(this, "output_proj", config.hidden_size, config.hidden_size, nn::Bias::none) {}
+        output_proj_(this, "output_proj", config.hidden_size, config.hidden_size),
+        own_positions_(shared == nullptr ? std::make_unique<RotaryTable>(this, config) : nullptr),
+        positions_(shared == nullptr ? *own_positions_ : *shared) {}
+
+  /// rope_init of a table of the layer's own.
+  void init_buffers() const {
+    if (own_positions_) {
+      own_positions_->make_again();
+    }
+  }
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
@@ -93,23 +103,24 @@ class MultiHeadAttention : public Module {
     return eager::flatten(spread, 1, 2);
   }
 
-  const RotaryTable& positions_;
   std::int64_t head_dim_;
   std::int64_t heads_;
   std::int64_t kv_heads_;
-  nn::Linear q_proj_;
-  nn::Linear k_proj_;
-  nn::Linear v_proj_;
-  nn::Linear output_proj_;
+  Linear q_proj_;
+  Linear k_proj_;
+  Linear v_proj_;
+  Linear output_proj_;
+  std::unique_ptr<RotaryTable> own_positions_;
+  const RotaryTable& positions_;
 };
 
 class FeedForward : public Module {
  public:
   FeedForward(Module* parent, const LlamaConfig& config)
       : Module(parent, "mlp"),
-        w1_(this, "w1", config.hidden_size, config.intermediate_size, nn::Bias::none),
-        w2_(this, "w2", config.intermediate_size, config.hidden_size, nn::Bias::none),
-        w3_(this, "w3", config.hidden_size, config.intermediate_size, nn::Bias::none) {}
+        w1_(this, "w1", config.hidden_size, config.intermediate_size),
+        w2_(this, "w2", config.intermediate_size, config.hidden_size),
+        w3_(this, "w3", config.hidden_size, config.intermediate_size) {}
 
   Tensor operator()(Tensor x) const {
     const nn::InModule scope(*this);
@@ -128,19 +139,21 @@ class FeedForward : public Module {
     return h;
   }
 
-  nn::Linear w1_;
-  nn::Linear w2_;
-  nn::Linear w3_;
+  Linear w1_;
+  Linear w2_;
+  Linear w3_;
 };
 
 class Layer : public Module {
  public:
-  Layer(Module* parent, std::size_t index, const LlamaConfig& config, const RotaryTable& positions)
+  Layer(Module* parent, std::size_t index, const LlamaConfig& config, const RotaryTable* shared)
       : Module(parent, std::to_string(index)),
-        attn_(this, config, positions),
+        attn_(this, config, shared),
         mlp_(this, config),
         sa_norm_(this, "sa_norm", config.hidden_size),
         mlp_norm_(this, "mlp_norm", config.hidden_size) {}
+
+  void init_buffers() const { attn_.init_buffers(); }
 
   Tensor operator()(const Tensor& x) const {
     const nn::InModule scope(*this);
@@ -160,20 +173,31 @@ class Layer : public Module {
   WideNorm mlp_norm_;
 };
 
+// With adapters only the builders of 3.1 and later share one table (models/llama3_1,
+// lora_llama3_1); those of LLaMA 2 and 3, Mistral and Qwen2 make one in each layer
+// (models/llama3, lora_llama3_self_attention).
+bool shares_table(const TrainingPlan& plan, const LlamaConfig& config) {
+  return plan.lora.rank == 0 || config.rope_parameters.rope_type == RopeType::llama3;
+}
+
 class Decoder : public models::LanguageModel {
  public:
   Decoder(nn::ModelContext& context, const LlamaConfig& config)
       : LanguageModel(context),
-        positions_(this, config),
+        positions_(shares_table(context.plan, config) ? std::make_unique<RotaryTable>(this, config)
+                                                      : nullptr),
         layers_(this, "layers"),
-        blocks_(layers_, static_cast<std::size_t>(config.num_hidden_layers), config, positions_),
+        blocks_(layers_, static_cast<std::size_t>(config.num_hidden_layers), config,
+                positions_.get()),
         tok_embeddings_(this, "tok_embeddings", config.vocab_size, config.hidden_size) {
     if (!config.tie_word_embeddings) {
-      output_ = std::make_unique<nn::Linear>(this, "output", config.hidden_size, config.vocab_size,
-                                             nn::Bias::none);
+      output_ = std::make_unique<Linear>(this, "output", config.hidden_size, config.vocab_size);
     }
     norm_ = std::make_unique<WideNorm>(this, "norm", config.hidden_size);
-    register_in_order({&positions_, &tok_embeddings_, &layers_, norm_.get(), output_.get()});
+    register_in_order({positions_.get(), &tok_embeddings_, &layers_, norm_.get(), output_.get()});
+    if (context.plan.lora.rank > 0) {
+      train_adapters_alone(*this);
+    }
   }
 
   models::Outputs forward(models::Inputs inputs) override {
@@ -186,7 +210,14 @@ class Decoder : public models::LanguageModel {
     return unembedded((*norm_)(h));
   }
 
-  void init_buffers() override { positions_.make_again(); }
+  void init_buffers() override {
+    if (positions_) {
+      positions_->make_again();
+    }
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      blocks_[i].init_buffers();
+    }
+  }
 
  private:
   models::Outputs unembedded(const Tensor& h) const {
@@ -206,11 +237,11 @@ class Decoder : public models::LanguageModel {
     return output_ ? (*output_)(h) : eager::linear(h, tok_embeddings_.weight, {});
   }
 
-  RotaryTable positions_;
+  std::unique_ptr<RotaryTable> positions_;  ///< null: each layer has its own
   nn::Container layers_;
   nn::BlockList<Layer> blocks_;
   nn::Embedding tok_embeddings_;
-  std::unique_ptr<nn::Linear> output_;  ///< null: tied
+  std::unique_ptr<Linear> output_;  ///< null: tied
   std::unique_ptr<WideNorm> norm_;
 };
 

@@ -17,6 +17,7 @@
 #include "workloads/nn/quantized/load_quantized.hpp"
 #include "workloads/pipelining/pipeline_run.hpp"
 #include "workloads/pipelining/spread_model.hpp"
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
@@ -149,7 +150,7 @@ class Training {
     if (plan_.float8) {
       nn::convert_to_float8_training(*model_);
     }
-    if (plan_.lora.rank > 0) {
+    if (plan_.lora.rank > 0 && !builds_adapters(plan_)) {
       nn::apply_lora(*model_);
     }
   }

@@ -2,6 +2,7 @@
 
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/lora.hpp"
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
@@ -43,7 +44,7 @@ void visit_parameters(const TrainingPlan& plan, Visitor&& visit) {
   eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
   nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
   const auto model = models::build_model(context);
-  if (plan.lora.rank > 0) {
+  if (plan.lora.rank > 0 && !builds_adapters(plan)) {
     nn::apply_lora(*model);
   }
   for (const auto& parameter : nn::named_parameters(*model)) {

@@ -76,6 +76,20 @@ TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][f
       {"torchtune-fsdp8-full",
        "torchtune-fsdp8-full.json --batch 2 --seq 512 --framework torchtune --dp 8 "
        "--checkpoint full"},
+      {"torchtune-fsdp4-offload",
+       "torchtune-fsdp8-full.json --batch 2 --seq 512 --framework torchtune --dp 4 "
+       "--checkpoint full --offload params"},
+      {"torchtune-lora-dropout-full",
+       "torchtune-llama.json --batch 2 --seq 512 --framework torchtune --lora 8 "
+       "--lora-dropout 0.05 --checkpoint full --grad-accum 2"},
+      {"torchtune-lora-head",
+       "torchtune-fsdp8-full.json --batch 2 --seq 512 --framework torchtune --lora 8 "
+       "--lora-targets q_proj,v_proj,lm_head"},
+      {"torchtune-dora-llama3",
+       "torchtune-fsdp8-full.json --batch 2 --seq 512 --framework torchtune --lora 8 --dora"},
+      {"torchtune-lora-fsdp8-full",
+       "torchtune-fsdp8-full.json --batch 2 --seq 512 --framework torchtune --lora 8 --dp 8 "
+       "--checkpoint full"},
       {"lightning-gpt2-amp", "gpt2.json --batch 2 --seq 256 --framework lightning --bf16"},
   }));
   check_peaks(recording, options + " --gpu h100-80 --steps 4");

@@ -131,6 +131,18 @@ TEST_CASE("from: converted snapshots keep the plan, redacted ones do not", "[cli
   CHECK_THAT(redacted.err, Contains("carries no plan; record the run with highwater record"));
 }
 
+TEST_CASE("from: what a file lacks and the line gives is not missing", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "zero.yaml",
+             "model_name_or_path: gpt2\nstage: sft\nfinetuning_type: full\n"
+             "deepspeed: {zero_optimization: {stage: 2}}\nper_device_train_batch_size: 2\n");
+  const std::string from =
+      "simulate --print-options --from " + (folder / "zero.yaml").string() + " ";
+  CHECK_THAT(run_line(from).out, Contains("the number of GPUs; give --dp"));
+  const std::string given = run_line(from + "--dp 4").out;
+  CHECK_THAT(given, !Contains("give --dp") && Contains("--dp is given"));
+}
+
 TEST_CASE("from: a file to look at and a plan exclude each other", "[cli][from]") {
   const std::string file = kPlans + "script.hwt.xz";
   const CommandRun done = run_line("explain " + file + " --from " + file);

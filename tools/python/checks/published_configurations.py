@@ -140,7 +140,7 @@ def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None
         command += ["--model", "llama-3.2-1b"]
     code, table, error = run([*command, "--print-options"], folder)
     line = table.partition("\n")[0]
-    if "--dp-kind" in line and "--dp " not in line:
+    if "--dp-kind" in table and "--dp " not in line:
         command += ["--dp", str(RANKS)]
     if code == 0 and not options.only_keys:
         code, _, error = run([*command, "--steps", "1", "--format", "json"], folder)

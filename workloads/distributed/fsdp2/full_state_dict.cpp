@@ -18,9 +18,12 @@ void FullStateDict::load(FsdpParam& param) {
     const eager::OpScope op(runtime, place_.rank == 0 ? "_to_copy" : "empty");
     whole_ = eager::empty(runtime, param.unsharded().sizes(), param.orig_dtype());
   }
-  const Tensor& share = shares_.emplace_back(param.scattered_share());
+  const Tensor share = param.scattered_share();
   if (loaded_.insert(&param).second) {
     param.assign(share);
+  }
+  if (shares_on_gpu_ == SharesOnGpu::stay || !param.is_offloaded()) {
+    shares_.push_back(share);
   }
 }
 

@@ -12,10 +12,16 @@
 
 namespace highwater::dist {
 
+/// What becomes of a share on the GPU: it stays until the model has all of them, or, where
+/// parameters are offloaded, is copied to the host at once (torchtune 0.6.1, training/
+/// _distributed.py load_from_full_model_state_dict, with cpu_offload).
+enum class SharesOnGpu : std::uint8_t { stay, go_if_offloaded };
+
 class FullStateDict {
  public:
   /// `place`: of the rank that loads.
-  explicit FullStateDict(ShardPlace place) : place_(place) {}
+  FullStateDict(ShardPlace place, SharesOnGpu shares_on_gpu)
+      : place_(place), shares_on_gpu_(shares_on_gpu) {}
 
   /// The next entry of the state dict: the whole parameter comes to the GPU, and its share with it.
   /// A tied parameter has two entries, and keeps the first share.
@@ -26,6 +32,7 @@ class FullStateDict {
 
  private:
   ShardPlace place_;
+  SharesOnGpu shares_on_gpu_;
   eager::Tensor whole_;                ///< full_param or full_tensor
   std::vector<eager::Tensor> shares_;  ///< sharded_sd
   std::unordered_set<const FsdpParam*> loaded_;

@@ -62,7 +62,8 @@ void FullyShard::to_empty(nn::Module& module) {
 void FullyShard::load_full_state_dict(ShardPlace place) {
   const bool has_checkpoint = model_.context().plan.framework == Framework::torchtune;
   model_.init_buffers();
-  FullStateDict loaded({.ranks = place.ranks, .rank = has_checkpoint ? 0 : place.rank});
+  FullStateDict loaded({.ranks = place.ranks, .rank = has_checkpoint ? 0 : place.rank},
+                       has_checkpoint ? SharesOnGpu::go_if_offloaded : SharesOnGpu::stay);
   load(model_, loaded);
   loaded.release_whole();
   move_buffers(model_);

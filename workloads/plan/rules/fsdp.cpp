@@ -2,6 +2,7 @@
 // options given without them, and what flat parameters and single-dtype groups refuse.
 #include <array>
 
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 
@@ -41,7 +42,8 @@ constexpr std::array kFsdpRules{
          "dp-kind fsdp2: PyTorch has fully_shard since 2.4; use a newer --torch, or fsdp1"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->lora.rank > 0 &&
-                  has_pure_low_precision(*f.plan) && !is_quantized(f.plan->quantization);
+                  !builds_adapters(*f.plan) && has_pure_low_precision(*f.plan) &&
+                  !is_quantized(f.plan->quantization);
          },
          "lora with dp-kind fsdp2 and precision {precision}: PEFT creates adapters in fp32, and "
          "fully_shard needs one dtype per group; use precision fp32 with param-dtype bf16"},

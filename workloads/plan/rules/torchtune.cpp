@@ -56,9 +56,6 @@ constexpr std::array kTorchtuneGaps{
          },
          "tp, pp with torchtune's decoder: not supported yet by the simulation; use dp alone, or "
          "model-code hf"},
-    Rule{[](const PlanFacts& f) { return has_torchtune_decoder(f) && f.plan->lora.rank > 0; },
-         "lora with torchtune's decoder, whose adapters are its own: not supported yet by the "
-         "simulation; use model-code hf for PEFT's"},
     Rule{[](const PlanFacts& f) {
            return has_torchtune_decoder(f) &&
                   f.plan->checkpoint.kind == CheckpointKind::selective_op;
@@ -66,9 +63,12 @@ constexpr std::array kTorchtuneGaps{
          "checkpoint selective-op with torchtune's decoder: not supported yet by the simulation; "
          "use full or every-N"},
     Rule{[](const PlanFacts& f) {
-           return runs_torchtune_recipe(f) && f.plan->parallel.offload != Offload::none;
+           const Offload offload = f.plan->parallel.offload;
+           return runs_torchtune_recipe(f) && offload != Offload::none &&
+                  offload != Offload::params;
          },
-         "offload with framework torchtune: not supported yet by the simulation; omit it"},
+         "offload activations with framework torchtune, which copies them on a stream of its own: "
+         "not supported yet by the simulation; use params or omit it"},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ void use_ranks(const Setting& setting, const SettingList& all, std::string_view 
   const auto per_node = all.whole(setting.key);
   const auto count = all.find(nodes) == nullptr ? 1 : all.whole(nodes);
   if (!per_node || !count) {
-    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp");
+    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp", "dp");
   } else {
     offer(setting, "gpus", std::to_string(*per_node * *count), keys);
   }

@@ -147,6 +147,30 @@ TEST_CASE("programs: torchtune's builders name models and adapters", "[plan][sou
   CHECK(fate_of(source, "tokenizer.max_seq_len") == KeyFate::not_supported);
 }
 
+TEST_CASE("programs: torchtune's DoRA is the option, by its key or by the builder's name",
+          "[plan][sources][programs]") {
+  const std::string lora = "  lora_attn_modules: ['q_proj']\n  lora_rank: 8\nbatch_size: 2\n";
+  const auto dora_of = [&](const std::string& model) {
+    return word(words_of(from_yaml("model:\n  _component_: torchtune.models." + model + lora)),
+                "dora");
+  };
+  CHECK(dora_of("llama3.lora_llama3_8b\n  use_dora: True\n") == "true");
+  CHECK(dora_of("llama3.dora_llama3_8b\n") == "true");
+  CHECK(dora_of("llama3.lora_llama3_8b\n").empty());
+}
+
+TEST_CASE("programs: torchtune's fsdp_cpu_offload means shards, and activations stay theirs",
+          "[plan][sources][programs]") {
+  const std::string both =
+      "model:\n  _component_: torchtune.models.llama3.llama3_8b\nbatch_size: 2\n"
+      "enable_activation_checkpointing: True\nenable_activation_offloading: True\n";
+  const PlanSource alone = from_yaml(both);
+  CHECK(word(words_of(alone), "offload") == "activations");
+  const PlanSource source = from_yaml(both + "fsdp_cpu_offload: True\n");
+  CHECK(word(words_of(source), "offload") == "params");
+  CHECK(fate_of(source, "enable_activation_offloading") == KeyFate::not_supported);
+}
+
 TEST_CASE("programs: torchtune's recipes with a second model are refused",
           "[plan][sources][programs]") {
   const PlanSource source = from_yaml(

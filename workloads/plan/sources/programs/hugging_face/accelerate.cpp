@@ -25,7 +25,8 @@ void read_distributed_type(const Setting& setting, const SettingList& all, Sourc
   } else if (type == "DEEPSPEED") {
     keys.add_no_effect(setting.key, type, "read with deepspeed_config");
   } else {
-    keys.add_not_supported(setting.key, type, "another way to spread a model; give --dp-kind");
+    keys.add_not_supported(setting.key, type, "another way to spread a model; give --dp-kind",
+                           "dp-kind");
   }
 }
 
@@ -44,7 +45,7 @@ void read_processes(const Setting& setting, const SettingList& all, SourceKeys& 
   static_cast<void>(all);
   const auto count = whole_number(setting.value);
   if (!count || *count < 1) {
-    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp");
+    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp", "dp");
   } else {
     offer(setting, "gpus", std::to_string(*count), keys);
   }

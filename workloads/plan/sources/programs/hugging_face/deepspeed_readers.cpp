@@ -88,7 +88,8 @@ void read_ds_train_batch(const Setting& setting, const SettingList& all, SourceK
   } else if (divides) {
     offer(setting, "dp", std::to_string(*whole / (*micro * steps)), keys);
   } else {
-    keys.add_not_supported(setting.key, setting.value, "the batch of all ranks; give --batch");
+    keys.add_not_supported(setting.key, setting.value, "the batch of all ranks; give --batch",
+                           "batch");
   }
 }
 
@@ -189,7 +190,8 @@ void read_ds_checkpointing(const Setting& setting, const SettingList& all, Sourc
     note_off(setting, keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "models that call DeepSpeed's own checkpoint(); give --checkpoint");
+                           "models that call DeepSpeed's own checkpoint(); give --checkpoint",
+                           "checkpoint");
   }
 }
 
@@ -207,7 +209,8 @@ void read_zero_stage(const Setting& setting, const SettingList& all, SourceKeys&
   static_cast<void>(all);
   const auto stage = whole_number(setting.value);
   if (!stage || *stage < 0 || *stage > 3) {
-    keys.add_not_supported(setting.key, setting.value, "a stage from 0 to 3; give --dp-kind");
+    keys.add_not_supported(setting.key, setting.value, "a stage from 0 to 3; give --dp-kind",
+                           "dp-kind");
   } else {
     offer(setting, "dp-kind", fmt::format("zero{}", *stage), keys);
   }

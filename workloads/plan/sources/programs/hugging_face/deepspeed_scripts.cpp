@@ -24,7 +24,7 @@ void read_ds_gpus(const Setting& setting, const SettingList& all, SourceKeys& ke
   if (each && nodes && *each > 0 && *nodes > 0) {
     offer(setting, "gpus", std::to_string(*each * *nodes), keys);
   } else {
-    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp");
+    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp", "dp");
   }
 }
 
@@ -45,7 +45,7 @@ void read_ds_include(const Setting& setting, const SettingList& all, SourceKeys&
   if (is_listed && slots > 0) {
     offer(setting, "gpus", std::to_string(slots), keys);
   } else {
-    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp");
+    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp", "dp");
   }
 }
 

@@ -58,7 +58,8 @@ void offer_precision(const Setting& setting, const SettingList& all, SourceKeys&
     keys.add_no_effect(setting.key, setting.value, "the type of a checkpoint that is not known");
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "the type of the checkpoint is not known; give --precision");
+                           "the type of the checkpoint is not known; give --precision",
+                           "precision");
   }
 }
 
@@ -155,7 +156,7 @@ void apply_rules(std::span<const KeyRule> rules, const SettingList& part, const 
 
 void note_missing_ranks(const SettingList& all, SourceKeys& keys) {
   if (sharding_of(all) != Sharding::none) {
-    keys.add_not_supported("(gpus)", "not in this file", "the number of GPUs; give --dp");
+    keys.add_not_supported("(gpus)", "not in this file", "the number of GPUs; give --dp", "dp");
   }
 }
 

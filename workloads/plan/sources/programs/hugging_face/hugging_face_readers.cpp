@@ -84,10 +84,11 @@ void offer_targets(const Setting& setting, const SettingList& all, SourceKeys& k
   const std::string layers = is_all ? all_linear_layers(model_of(all)) : text;
   if (layers.empty()) {
     keys.add_not_supported(setting.key, setting.value,
-                           "every linear layer of a model that is not known; give --lora-targets");
+                           "every linear layer of a model that is not known; give --lora-targets",
+                           "lora-targets");
   } else if (is_pattern(layers)) {
     keys.add_not_supported(setting.key, setting.value,
-                           "a pattern of module names; give --lora-targets");
+                           "a pattern of module names; give --lora-targets", "lora-targets");
   } else {
     offer(setting, "lora-targets", layers, keys);
   }
@@ -185,7 +186,8 @@ void read_model_type(const Setting& setting, const SettingList& all, SourceKeys&
 void read_length(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
   if (setting.kind == SettingKind::null) {
-    keys.add_not_supported(setting.key, setting.value, "texts are as long as they are; give --seq");
+    keys.add_not_supported(setting.key, setting.value, "texts are as long as they are; give --seq",
+                           "seq");
   } else {
     offer_whole(setting, "seq", keys);
   }

@@ -58,7 +58,8 @@ void read_factory_half(const Setting& setting, const SettingList& all, SourceKey
     note_off(setting, keys);
   } else if (word.empty()) {
     keys.add_not_supported(setting.key, setting.value,
-                           "weights of this type under autocast have no word; give --precision");
+                           "weights of this type under autocast have no word; give --precision",
+                           "precision");
   } else {
     offer(setting, "precision", word, keys);
   }

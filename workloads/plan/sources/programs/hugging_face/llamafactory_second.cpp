@@ -39,7 +39,7 @@ void read_v1_strategy(const Setting& setting, const SettingList& all, SourceKeys
     keys.add_no_effect(setting.key, setting.value, "read with dist_config.config_file");
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "another way to spread a model; give --dp-kind");
+                           "another way to spread a model; give --dp-kind", "dp-kind");
   }
 }
 
@@ -77,7 +77,8 @@ void read_v1_global_batch(const Setting& setting, const SettingList& all, Source
   if (setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "left to the default");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "the batch of all ranks; give --grad-accum");
+    keys.add_not_supported(setting.key, setting.value, "the batch of all ranks; give --grad-accum",
+                           "grad-accum");
   }
 }
 

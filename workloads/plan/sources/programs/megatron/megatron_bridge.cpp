@@ -102,6 +102,8 @@ void read_recipe_name(const Setting& setting, const SettingList& all, SourceKeys
                            "a recipe in Python that is not known here; give --model and what it "
                            "sets",
                            "model");
+    keys.add_not_supported("(recipe)", setting.value,
+                           "what it sets beside the model, such as tp, pp and lengths");
   } else {
     offer_recipe(*known, setting, all, keys);
   }

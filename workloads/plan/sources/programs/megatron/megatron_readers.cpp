@@ -214,7 +214,7 @@ void read_rampup(const Setting& setting, const SettingList& all, SourceKeys& key
     keys.add_no_effect(setting.key, setting.value, "the batch grows to global-batch-size");
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "the batch grows over the run; give --grad-accum");
+                           "the batch grows over the run; give --grad-accum", "grad-accum");
   }
 }
 

@@ -41,7 +41,7 @@ void read_nemo_devices(const Setting& setting, const SettingList& all, SourceKey
   if (devices && nodes && *devices > 0) {
     offer(setting, "gpus", std::to_string(*devices * *nodes), keys);
   } else {
-    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp");
+    keys.add_not_supported(setting.key, setting.value, "the number of GPUs; give --dp", "dp");
   }
 }
 

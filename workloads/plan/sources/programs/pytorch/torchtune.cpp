@@ -45,6 +45,9 @@ void read_builder(const Setting& setting, const SettingList& all, SourceKeys& ke
     return;
   }
   offer(setting, "model", word, keys);
+  if (name.has_magnitudes) {
+    offer(setting, "dora", "true", keys);
+  }
   if (name.is_quantised) {
     keys.add_not_supported(setting.key, setting.value, "frozen weights in NF4");
   }
@@ -74,7 +77,7 @@ void read_lora_modules(const Setting& setting, const SettingList& all, SourceKey
 void read_length(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
   if (setting.kind == SettingKind::null) {
     keys.add_not_supported(setting.key, setting.value,
-                           "batches are as long as their longest text; give --seq");
+                           "batches are as long as their longest text; give --seq", "seq");
   } else {
     offer(setting, "seq", setting.value, keys);
   }
@@ -146,11 +149,28 @@ void read_activation_checkpoints(const Setting& setting, const SettingList& all,
   }
 }
 
+/// Only the recipes over several GPUs have the key, and they shard (training/_distributed.py
+/// shard_model).
+void read_cpu_offload(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (setting.value != "true") {
+    keys.add_no_effect(setting.key, setting.value, "off, as it is here");
+    return;
+  }
+  offer(setting, "dp-kind", "fsdp2", keys);
+  offer(setting, "offload", "params", keys);
+  if (all.find("data_parallel_shard_dim") == nullptr) {
+    keys.add_not_supported("(gpus)", "not in this file", "the number of GPUs; give --dp", "dp");
+  }
+}
+
 void read_offloading(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   if (setting.value != "true") {
     keys.add_no_effect(setting.key, setting.value, "off, as it is here");
+  } else if (all.is_on("fsdp_cpu_offload") || all.is_on("fsdp.cpu_offload")) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "activations go to the host beside parameters");
   } else {
-    offer(setting, "offload", all.is_on("fsdp_cpu_offload") ? "both" : "activations", keys);
+    offer(setting, "offload", "activations", keys);
   }
 }
 
@@ -181,7 +201,6 @@ void read_config_name(const Setting& setting, const SettingList& all, SourceKeys
 
 constexpr std::array kTunePrecisions{ValueWord{"bf16", "bf16"}, ValueWord{"fp32", "fp32"},
                                      ValueWord{"fp16", "fp16"}};
-constexpr std::array kTuneOffload{ValueWord{"true", "params"}, ValueWord{"false", ""}};
 constexpr std::array kTuneReshard{ValueWord{"true", "all"}, ValueWord{"false", "never"}};
 
 constexpr std::array kTuneRules{
@@ -198,7 +217,7 @@ constexpr std::array kTuneRules{
     ignored("model.apply_lora_to_*", "read with model.lora_attn_modules"),
     ignored("model.lora_alpha", kNumbers),
     unsupported("model.quantize_base", "frozen weights in NF4"),
-    unsupported("model.use_dora", "magnitudes of DoRA"),
+    becomes("model.use_dora", "dora"),
     becomes("model.attn_dropout", "dropout"),
     ignored("model.norm_eps", kNumbers),
     unsupported("model.*_trainable", "an image encoder and fusion layers beside the decoder"),
@@ -215,8 +234,8 @@ constexpr std::array kTuneRules{
     ignored("ac_mode", "read with enable_activation_checkpointing"),
     ignored("ac_option", "read with enable_activation_checkpointing"),
     by_context("enable_activation_offloading", read_offloading),
-    becomes("fsdp_cpu_offload", "offload", kTuneOffload),
-    becomes("fsdp.cpu_offload", "offload", kTuneOffload),
+    by_context("fsdp_cpu_offload", read_cpu_offload),
+    by_context("fsdp.cpu_offload", read_cpu_offload),
     becomes("fsdp_reshard_after_forward", "reshard", kTuneReshard),
     unsupported("custom_sharded_layers", "embedding and head as units of FSDP"),
     unsupported("memory_efficient_fsdp_wrap", "embedding and head as units of FSDP1"),
@@ -316,7 +335,7 @@ void finish_torchtune(const SettingList& all, SourceKeys& keys) {
   offer({"(torchtune)", "recipe"}, "framework", "torchtune", keys);
   if (all.find("tokenizer.max_seq_len") == nullptr && all.find("model._component_") != nullptr) {
     keys.add_not_supported("tokenizer.max_seq_len", "left out",
-                           "batches are as long as their longest text; give --seq");
+                           "batches are as long as their longest text; give --seq", "seq");
   }
 }
 

@@ -78,6 +78,7 @@ BuilderName builder_name(const std::string& component) {
       name.model = name.model.substr(prefix.size());
       name.has_adapters = true;
       name.is_quantised = prefix.starts_with('q');
+      name.has_magnitudes = prefix.ends_with("dora_");
       break;
     }
   }

@@ -14,6 +14,7 @@ struct BuilderName {
   std::string model;
   bool has_adapters = false;
   bool is_quantised = false;
+  bool has_magnitudes = false;  ///< DoRA
 };
 
 BuilderName builder_name(const std::string& component);

@@ -1,0 +1,181 @@
+#include "workloads/torchtune/linear.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "traces/error.hpp"
+#include "workloads/plan/lora_targets.hpp"
+
+namespace highwater::torchtune {
+
+using eager::Tensor;
+
+/// lora_a and lora_b of LoRALinear, and what its forward does with them.
+class LowRank : public nn::Adapter {
+ public:
+  explicit LowRank(nn::Linear& layer)
+      : layer_(layer),
+        dropout_(&layer, "dropout"),
+        probability_(layer.context().plan.lora.dropout),
+        a_(&layer, "lora_a", layer.in_features(), layer.context().plan.lora.rank, nn::Bias::none),
+        b_(&layer, "lora_b", layer.context().plan.lora.rank, layer.out_features(), nn::Bias::none) {
+    if (layer.context().plan.lora.dora) {
+      magnitude_ = layer.make_parameter("magnitude", {layer.out_features()});
+    }
+  }
+
+  Tensor run(Tensor x, const Forward& base_layer) const override {
+    Tensor out = base_layer(x);
+    return magnitude_.defined() ? decomposed(out, std::move(x)) : sum(std::move(out), x);
+  }
+
+  void initialize_magnitude() const {
+    if (!magnitude_.defined()) {
+      return;
+    }
+    const eager::NoGrad no_grad(layer_.runtime());
+    Tensor product = eager::mm(b_.weight, a_.weight);
+    const Tensor lengths = weight_norm(product);
+    product.reset();
+  }
+
+ private:
+  // nn.Dropout, or nn.Identity without a probability.
+  [[nodiscard]] Tensor dropped(const Tensor& x) const {
+    const nn::InModule scope(dropout_);
+    return dropout_.call(x, [this](const Tensor& in) {
+      return eager::dropout(in, probability_, dropout_.context().training);
+    });
+  }
+
+  [[nodiscard]] Tensor sum(Tensor out, const Tensor& x) const {
+    Tensor lora_out = a_(dropped(x));
+    {
+      Tensor high = b_(lora_out);
+      Tensor scaled = eager::mul(high, 1.0);
+      high.reset();
+      lora_out = std::move(scaled);
+    }
+    Tensor result = eager::add(out, lora_out);
+    eager::end_of_frame(out, lora_out);
+    return result;
+  }
+
+  // _get_weight_norm
+  [[nodiscard]] Tensor weight_norm(const Tensor& lora_weight) const {
+    Tensor scaled = eager::mul(lora_weight, 1.0);
+    const Tensor weight = eager::add(layer_.weight, scaled);
+    scaled.reset();
+    return eager::to_dtype(eager::vector_norm(weight, 1), weight.dtype());
+  }
+
+  // DoRALinear.forward
+  [[nodiscard]] Tensor decomposed(Tensor base_out, Tensor x) const {
+    x = dropped(x);
+    Tensor lora_out;
+    {
+      Tensor low = a_(x);
+      lora_out = b_(low);
+    }
+    Tensor x_eye = eager::empty(layer_.runtime(), {a_.in_features(), a_.in_features()}, x.dtype());
+    Tensor lora_weight;
+    {
+      Tensor low = a_(x_eye);
+      Tensor product = b_(low);
+      low.reset();
+      lora_weight = eager::t(product);
+    }
+    Tensor norm = eager::detach(weight_norm(eager::detach(lora_weight)));
+    Tensor scale = eager::view(eager::div(magnitude_, norm), {1, -1});
+    Tensor dora_out = scaled_parts(scale, base_out, lora_out);
+    Tensor result = eager::add(dora_out, base_out);
+    eager::end_of_frame(x, base_out, lora_out, x_eye, lora_weight, norm, scale, dora_out);
+    return result;
+  }
+
+  // (mag_norm_scale - 1) * base_out + mag_norm_scale * lora_out * self.scaling
+  static Tensor scaled_parts(const Tensor& scale, const Tensor& base_out, const Tensor& lora_out) {
+    Tensor change = eager::add(scale, -1.0);
+    Tensor from_base = eager::mul(change, base_out);
+    change.reset();
+    Tensor from_adapter = eager::mul(scale, lora_out);
+    Tensor scaled = eager::mul(from_adapter, 1.0);
+    from_adapter.reset();
+    Tensor result = eager::add(from_base, scaled);
+    eager::end_of_frame(from_base, scaled);
+    return result;
+  }
+
+  const nn::Linear& layer_;
+  nn::Container dropout_;
+  double probability_;
+  nn::Linear a_;
+  nn::Linear b_;
+  Tensor magnitude_;  ///< of DoRA
+};
+
+namespace {
+
+struct OtherName {
+  std::string_view torchtune;
+  std::string_view transformers;
+};
+
+constexpr std::array kOtherNames{OtherName{"output_proj", "o_proj"}, OtherName{"w1", "gate_proj"},
+                                 OtherName{"w2", "down_proj"}, OtherName{"w3", "up_proj"},
+                                 OtherName{"output", "lm_head"}};
+
+std::string_view name_in_transformers(std::string_view name) {
+  const auto* const row = std::ranges::find(kOtherNames, name, &OtherName::torchtune);
+  return row == kOtherNames.end() ? name : row->transformers;
+}
+
+bool is_target(const TrainingPlan& plan, std::string_view name) {
+  const std::string_view other = name_in_transformers(name);
+  return plan.lora.rank > 0 &&
+         std::ranges::any_of(lora_targets(plan), [&](std::string_view target) {
+           return target == name || target == other || (target == "all-linear" && name != "output");
+         });
+}
+
+bool is_of_adapter(std::string_view parameter) {
+  return parameter.ends_with("lora_a.weight") || parameter.ends_with("lora_b.weight") ||
+         parameter.ends_with("magnitude");
+}
+
+}  // namespace
+
+Linear::Linear(nn::Module* parent, const std::string& name, std::int64_t in, std::int64_t out,
+               nn::Bias with_bias)
+    : nn::Linear(parent, name, in, out, with_bias) {
+  if (is_target(context().plan, name)) {
+    const nn::InModule scope(*this);
+    auto adapter = std::make_unique<LowRank>(*this);
+    low_rank_ = adapter.get();
+    set_adapter(std::move(adapter));
+  }
+}
+
+void Linear::initialize_magnitude() const {
+  if (low_rank_ != nullptr) {
+    low_rank_->initialize_magnitude();
+  }
+}
+
+void train_adapters_alone(nn::Module& root) {
+  bool has_adapters = false;
+  for (const nn::NamedTensor& parameter : nn::named_parameters(root)) {
+    const bool is_trained = is_of_adapter(parameter.name);
+    parameter.tensor->requires_grad = is_trained;
+    has_adapters = has_adapters || is_trained;
+  }
+  if (!has_adapters) {
+    throw InputError("plan", "lora-targets", "torchtune's decoder has no layer of that name",
+                     "name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj "
+                     "and, where embeddings are not tied, lm_head");
+  }
+}
+
+}  // namespace highwater::torchtune
