@@ -133,11 +133,11 @@ TEST_CASE("from: converted snapshots keep the plan, redacted ones do not", "[cli
 
 TEST_CASE("from: what a file lacks and the line gives is not missing", "[cli][from]") {
   const TempDir folder;
-  write_file(folder / "zero.yaml",
-             "model_name_or_path: gpt2\nstage: sft\nfinetuning_type: full\n"
-             "deepspeed: {zero_optimization: {stage: 2}}\nper_device_train_batch_size: 2\n");
+  write_file(folder / "axolotl.yaml",
+             "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 512\nmicro_batch_size: 1\n"
+             "fsdp: [full_shard, auto_wrap]\n");
   const std::string from =
-      "simulate --print-options --from " + (folder / "zero.yaml").string() + " ";
+      "simulate --print-options --from " + (folder / "axolotl.yaml").string() + " ";
   CHECK_THAT(run_line(from).out, Contains("the number of GPUs; give --dp"));
   const std::string given = run_line(from + "--dp 4").out;
   CHECK_THAT(given, !Contains("give --dp") && Contains("--dp is given"));
