@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace highwater {
 namespace {
@@ -56,13 +57,9 @@ void AddressSpace::give_back(AddressRange range) {
   }
 }
 
-SimulatedDevice::SimulatedDevice(const Config& config)
-    : capacity_(config.capacity),
-      segments_(kFirstSegment, config.addresses),
-      reservations_(kFirstReservation, config.addresses) {}
-
-bool SimulatedDevice::take(Bytes size) {
-  if (size > capacity_.value_or(kAddressable) - used_) {
+bool DeviceMemory::take(Bytes size) {
+  const Bytes end = capacity_.value_or(kAddressable);
+  if (size > end - std::min(end, used_)) {
     return false;
   }
   used_ += size;
@@ -70,15 +67,27 @@ bool SimulatedDevice::take(Bytes size) {
   return true;
 }
 
+Bytes DeviceMemory::total() const {
+  return capacity_.value_or(kUnlimitedTotal);
+}
+
+SimulatedDevice::SimulatedDevice(const Config& config)
+    : SimulatedDevice(std::make_shared<DeviceMemory>(config.capacity), config.addresses) {}
+
+SimulatedDevice::SimulatedDevice(std::shared_ptr<DeviceMemory> memory, AddressPolicy addresses)
+    : memory_(std::move(memory)),
+      segments_(kFirstSegment, addresses),
+      reservations_(kFirstReservation, addresses) {}
+
 std::optional<Address> SimulatedDevice::allocate(Bytes size) {
-  if (!take(size)) {
+  if (!memory_->take(size)) {
     return std::nullopt;
   }
   return segments_.take(size);
 }
 
 void SimulatedDevice::free(AddressRange segment) {
-  used_ -= segment.size;
+  memory_->give_back(segment.size);
   segments_.give_back(segment);
 }
 
@@ -92,8 +101,8 @@ void SimulatedDevice::unreserve(AddressRange reservation) {
 
 bool SimulatedDevice::map(AddressRange range, Bytes page) {
   for (Bytes mapped; mapped < range.size; mapped += page) {
-    if (!take(page)) {
-      used_ -= mapped;
+    if (!memory_->take(page)) {
+      memory_->give_back(mapped);
       return false;
     }
   }
@@ -101,15 +110,15 @@ bool SimulatedDevice::map(AddressRange range, Bytes page) {
 }
 
 void SimulatedDevice::unmap(AddressRange range) {
-  used_ -= range.size;
+  memory_->give_back(range.size);
 }
 
 Bytes SimulatedDevice::free_memory() const {
-  return total_memory() - std::min(total_memory(), used_);
+  return memory_->free();
 }
 
 Bytes SimulatedDevice::total_memory() const {
-  return capacity_.value_or(kUnlimitedTotal);
+  return memory_->total();
 }
 
 }  // namespace highwater

@@ -6,7 +6,9 @@
 // which determines the size of reservations.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "allocator/device.hpp"
@@ -29,6 +31,31 @@ class AddressSpace {
       free_ranges_;  ///< lowest_fit only; no two are adjacent, and none touches top_
 };
 
+/// How much of a device is taken, by one process or by several that share it.
+class DeviceMemory {
+ public:
+  /// Without a capacity it is unlimited.
+  explicit DeviceMemory(std::optional<Bytes> capacity) : capacity_(capacity) {}
+
+  /// False, and nothing is taken, if less is free.
+  bool take(Bytes size);
+
+  void give_back(Bytes size) { used_ -= size; }
+
+  [[nodiscard]] Bytes total() const;
+
+  [[nodiscard]] Bytes free() const { return total() - std::min(total(), used_); }
+
+  [[nodiscard]] Bytes used() const { return used_; }
+
+  [[nodiscard]] Bytes peak_used() const { return peak_used_; }
+
+ private:
+  std::optional<Bytes> capacity_;
+  Bytes used_;
+  Bytes peak_used_;
+};
+
 class SimulatedDevice : public Device {
  public:
   struct Config {
@@ -37,6 +64,9 @@ class SimulatedDevice : public Device {
   };
 
   explicit SimulatedDevice(const Config& config);
+
+  /// The device as one of the processes that share `memory` sees it: addresses are its own.
+  SimulatedDevice(std::shared_ptr<DeviceMemory> memory, AddressPolicy addresses);
 
   std::optional<Address> allocate(Bytes size) override;
   void free(AddressRange segment) override;
@@ -47,16 +77,12 @@ class SimulatedDevice : public Device {
   [[nodiscard]] Bytes free_memory() const override;
   [[nodiscard]] Bytes total_memory() const override;
 
-  [[nodiscard]] Bytes used() const { return used_; }
+  [[nodiscard]] Bytes used() const { return memory_->used(); }
 
-  [[nodiscard]] Bytes peak_used() const { return peak_used_; }
+  [[nodiscard]] Bytes peak_used() const { return memory_->peak_used(); }
 
  private:
-  bool take(Bytes size);
-
-  std::optional<Bytes> capacity_;
-  Bytes used_;
-  Bytes peak_used_;
+  std::shared_ptr<DeviceMemory> memory_;
   AddressSpace segments_;
   AddressSpace reservations_;
 };

@@ -16,7 +16,9 @@ RequestTrace copy_of(const RequestTrace& trace) {
 }
 
 EditReport apply_edit(const Edit& edit, EditedRun& run) {
-  return std::visit([&](const auto& kind) { return apply(kind, run); }, edit);
+  const EditReport report = std::visit([&](const auto& kind) { return apply(kind, run); }, edit);
+  run.times.clear();
+  return report;
 }
 
 }  // namespace highwater

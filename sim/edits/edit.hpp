@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/replay/neighbour.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
@@ -92,8 +93,23 @@ struct ThenRun {
   Left left = Left::freed;
 };
 
-using Edit = std::variant<Preallocate, EmptyCaches, DropRecordStreams, FreeEarlier, FreeAtLastUse,
-                          MoveToStream, MoveToPool, ScaleSizes, DropStep, RepeatStep, ThenRun>;
+/// Another run in a process of its own, on the same device at the same time.
+struct BesideRun {
+  /// Which of two requests comes first.
+  enum class Order : std::uint8_t {
+    automatic,  ///< clock if the two ran at the same time, else start, or share without times
+    clock,      ///< as the recorded times say
+    start,      ///< by the time since each began: both begin together
+    share,      ///< each is as far as the other, in shares of its events
+  };
+  Neighbour neighbour;              ///< without turns
+  std::vector<std::int64_t> times;  ///< of its events in microseconds; empty: not known
+  Order order = Order::automatic;
+};
+
+using Edit =
+    std::variant<Preallocate, EmptyCaches, DropRecordStreams, FreeEarlier, FreeAtLastUse,
+                 MoveToStream, MoveToPool, ScaleSizes, DropStep, RepeatStep, ThenRun, BesideRun>;
 
 /// What an edit did, and on what it rests.
 struct EditReport {
@@ -109,6 +125,9 @@ struct EditReport {
 struct EditedRun {
   RequestTrace trace;
   std::size_t older_events = 0;  ///< at the front, making blocks older than a recording
+  /// Of its events, in microseconds; empty: not known, or the events are not those that had them.
+  std::vector<std::int64_t> times = {};
+  std::shared_ptr<const Neighbour> beside = nullptr;  ///< another process on the device
 };
 
 /// Every request, whatever is known of its site.

@@ -16,5 +16,6 @@ EditReport apply(const ScaleSizes& edit, EditedRun& run);
 EditReport apply(const DropStep& edit, EditedRun& run);
 EditReport apply(const RepeatStep& edit, EditedRun& run);
 EditReport apply(const ThenRun& edit, EditedRun& run);
+EditReport apply(const BesideRun& edit, EditedRun& run);
 
 }  // namespace highwater

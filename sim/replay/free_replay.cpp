@@ -10,12 +10,22 @@ std::size_t end_of(const RequestTrace& trace, const ReplayOptions& options) {
   return options.last_event ? std::min(size, *options.last_event + 1) : size;
 }
 
+std::unique_ptr<NeighbourProcess> neighbour_of(const RequestTrace& trace,
+                                               const ReplayOptions& options,
+                                               const std::shared_ptr<DeviceMemory>& memory) {
+  return options.beside == nullptr
+             ? nullptr
+             : std::make_unique<NeighbourProcess>(options.beside, memory, trace.events.size());
+}
+
 }  // namespace
 
 FreeReplay::FreeReplay(const RequestTrace& trace, const ReplayOptions& options)
-    : device({options.capacity, options.addresses}),
+    : memory(std::make_shared<DeviceMemory>(options.capacity)),
+      device(memory, options.addresses),
       allocator(device, options.settings, *options.version),
       driver(trace, allocator),
+      beside(neighbour_of(trace, options, memory)),
       end(end_of(trace, options)) {
   if (options.fraction) {
     allocator.set_memory_fraction(*options.fraction);

@@ -21,7 +21,8 @@ void count(const Event& event, AllocationStatus status, const CachingAllocator& 
 /// Nobody sees single events or decisions.
 bool may_count_repeated(const ReplayOptions& options) {
   return options.repeated_steps == RepeatedSteps::counted && options.observer == nullptr &&
-         options.listener == nullptr && options.decisions == DecisionDetail::none;
+         options.listener == nullptr && options.decisions == DecisionDetail::none &&
+         options.beside == nullptr;
 }
 
 /// Carries out one event after the other; the tracker and the result follow.
@@ -41,6 +42,7 @@ void run_events(const RequestTrace& trace, const ReplayOptions& options, FreeRep
     if (event.kind == EventKind::reset_peaks) {
       tracker.before_reset();
     }
+    run.before(i);
     const AllocationStatus status = run.driver.apply(event);
     if (event.is_operation()) {
       tracker.observe();
@@ -71,6 +73,9 @@ ReplayResult replay(const RequestTrace& trace, const ReplayOptions& options) {
   result.operations = run.driver.operations();
   result.refused_empty_caches = run.driver.refused_empty_caches();
   summarise(run.allocator, tracker, result);
+  if (run.beside != nullptr) {
+    result.beside = run.beside->finish();
+  }
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Replays a request trace through the allocator model under any settings.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "allocator/caching_allocator.hpp"
@@ -22,6 +23,8 @@ enum class RepeatedSteps {
   counted,  ///< instead of carried out, unless somebody watches each event or decision
   carried_out,
 };
+
+struct Neighbour;
 
 /// Sees every event of a replay once it is carried out.
 class ReplayObserver {
@@ -50,9 +53,10 @@ struct ReplayOptions {
   DecisionDetail decisions = DecisionDetail::none;
   AfterOom after_oom = AfterOom::go_on;
   RepeatedSteps repeated_steps = RepeatedSteps::counted;
-  std::optional<std::size_t> last_event;  ///< the replay ends after this event; absent: the last
-  ReplayObserver* observer = nullptr;     ///< must outlive the replay
-  DecisionListener* listener = nullptr;   ///< receives every decision; must outlive the replay
+  std::shared_ptr<const Neighbour> beside;  ///< another process on the device; null: none
+  std::optional<std::size_t> last_event;    ///< the replay ends after this event; absent: the last
+  ReplayObserver* observer = nullptr;       ///< must outlive the replay
+  DecisionListener* listener = nullptr;     ///< receives every decision; must outlive the replay
 };
 
 /// @throws InputError for a trace that PyTorch would assert on.

@@ -43,6 +43,17 @@ struct OomRecord {
   OutOfMemory account;
 };
 
+/// What became of a second process on the same device (neighbour.hpp).
+struct NeighbourResult {
+  Usage peak;
+  Usage final;
+  Bytes context;            ///< of its CUDA context
+  bool has_context = true;  ///< false: it did not fit, and the process never ran
+  std::uint64_t ooms = 0;
+  std::uint64_t alloc_retries = 0;
+  Bytes device_peak;  ///< the most that was taken of the device, by both and that context
+};
+
 struct ReplayResult {
   Usage peak;              ///< highest values of the whole run, each at its own moment
   Usage at_peak_reserved;  ///< after the operation that first reached the highest reserved
@@ -57,6 +68,7 @@ struct ReplayResult {
   std::uint64_t operations = 0;
   std::uint64_t operations_repeated = 0;  ///< of these, counted only (fast_forward.hpp)
   std::uint64_t refused_empty_caches = 0;
+  std::optional<NeighbourResult> beside;
 
   static constexpr std::size_t kMaxOomRecords = 16;
 };

@@ -30,8 +30,18 @@ OptionParser report_options() {
   return parser;
 }
 
-std::vector<ReportRun> runs_of(const po::variables_map& values) {
+/// An edited run is drawn beside the run as it was.
+std::vector<WorkloadRequest> shown_runs(const po::variables_map& values) {
   std::vector<WorkloadRequest> requests = read_workloads_options(values, 2);
+  if (requests.size() == 1 && !requests.front().edits.empty()) {
+    requests.insert(requests.begin(), requests.front());
+    requests.front().edits.clear();
+  }
+  return requests;
+}
+
+std::vector<ReportRun> runs_of(const po::variables_map& values) {
+  std::vector<WorkloadRequest> requests = shown_runs(values);
   const ReportUse use = requests.size() == 2 ? ReportUse::compared : ReportUse::alone;
   std::vector<ReportRun> runs;
   for (WorkloadRequest& request : requests) {

@@ -69,6 +69,7 @@ SweepCommand parse_sweep(const Arguments& arguments) {
   std::ranges::move(wrong_plan_values(result.axes), std::back_inserter(problems));
   std::ranges::move(wrong_edits(result.axes), std::back_inserter(problems));
   result.workload = read_workload_options(values, std::move(problems));
+  result.workload.timed = std::ranges::count(result.axes, AxisKind::edit, &SweepAxis::kind) != 0;
   result.plan = given_plan_options(values);
   return result;
 }

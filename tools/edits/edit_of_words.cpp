@@ -1,6 +1,7 @@
 #include "tools/edits/edit_of_words.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "tools/edits/edit_sites.hpp"
 #include "traces/parse_text.hpp"
@@ -36,8 +37,31 @@ Edit move(const EditWords& words, const RequestTrace& trace) {
 
 Edit then(const EditWords& words, const RunReader& read) {
   const std::string* const left = words.find("left");
-  return ThenRun{read(*words.find("file")),
+  return ThenRun{read(*words.find("file")).trace,
                  left != nullptr && *left == "kept" ? ThenRun::Left::kept : ThenRun::Left::freed};
+}
+
+BesideRun::Order order_of(const EditWords& words) {
+  using Order = BesideRun::Order;
+  const std::string* const order = words.find("order");
+  return order == nullptr    ? Order::automatic
+         : *order == "clock" ? Order::clock
+         : *order == "start" ? Order::start
+                             : Order::share;
+}
+
+Edit beside(const EditWords& words, const RunReader& read) {
+  OtherRun other = read(*words.find("file"));
+  const std::string* const context = words.find("context");
+  BesideRun edit;
+  edit.neighbour = {.run = std::move(other.trace),
+                    .settings = std::move(other.settings),
+                    .version = other.version,
+                    .context = context == nullptr ? other.context : *parse_bytes(*context),
+                    .turns = {}};
+  edit.times = std::move(other.times);
+  edit.order = order_of(words);
+  return edit;
 }
 
 struct EditMaker {
@@ -80,6 +104,8 @@ constexpr EditMaker kMakers[] = {
      }},
     {"then", [](const EditWords& words, const RequestTrace&,
                 const RunReader& read) { return then(words, read); }},
+    {"beside", [](const EditWords& words, const RequestTrace&,
+                  const RunReader& read) { return beside(words, read); }},
 };
 
 }  // namespace

@@ -28,6 +28,10 @@ constexpr std::array kRepeatStep{EditParameter{"step", number, required},
 constexpr std::array kThen{EditParameter{"file", file, required},
                            EditParameter{"left", word, optional, "freed kept"}};
 
+constexpr std::array kBeside{EditParameter{"file", file, required},
+                             EditParameter{"context", amount},
+                             EditParameter{"order", word, optional, "clock start share"}};
+
 constexpr std::array kKinds{
     EditKind{"preallocate", "preallocate:SIZE[,stream=HANDLE]",
              "a block of this size before everything else, given back at once", kPreallocate},
@@ -50,6 +54,8 @@ constexpr std::array kKinds{
              kRepeatStep},
     EditKind{"then", "then:FILE[,left=freed|kept]",
              "the run of another file follows in the same process", kThen},
+    EditKind{"beside", "beside:FILE[,context=SIZE][,order=clock|start|share]",
+             "the run of another file shares the device, in a process of its own", kBeside},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace highwater {
 /// What a parameter takes.
 enum class EditValueKind : std::uint8_t {
   size,    ///< 20GiB
+  amount,  ///< a size, or 0
   number,  ///< a whole number
   count,   ///< a whole number from 1 on
   factor,  ///< 0.5

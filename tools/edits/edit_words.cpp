@@ -93,9 +93,11 @@ bool is_word_of(std::string_view words, std::string_view value) {
 std::optional<std::string> complaint(const EditParameter& parameter, const std::string& value) {
   const auto number = parse_number<std::uint64_t>(value);
   switch (parameter.kind) {
-    case EditValueKind::size: {
+    case EditValueKind::size:
+    case EditValueKind::amount: {
       const auto size = parse_bytes(value);
-      return size && size->count() > 0 && size->count() <= kLargestSize
+      const bool may_be_zero = parameter.kind == EditValueKind::amount;
+      return size && (size->count() > 0 || may_be_zero) && size->count() <= kLargestSize
                  ? std::nullopt
                  : std::optional<std::string>("not a size; write 20GiB, 512MiB or bytes");
     }
@@ -170,6 +172,10 @@ void check_together(const EditWords& words) {
 }
 
 }  // namespace
+
+bool follows_times(const EditWords& words) {
+  return words.kind->name == "beside";
+}
 
 EditWords read_edit(const std::string& text) {
   const std::size_t colon = text.find(':');

@@ -25,6 +25,9 @@ struct EditWords {
   }
 };
 
+/// Whether the edit uses the times at which the run's requests were recorded.
+bool follows_times(const EditWords& words);
+
 /// @throws UsageError: where in `text`, what, and what was probably meant
 EditWords read_edit(const std::string& text);
 

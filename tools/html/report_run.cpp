@@ -124,12 +124,22 @@ RunOutcome outcome_of(const ReportRun& run) {
   return run.available ? RunOutcome::fits : RunOutcome::unlimited;
 }
 
-std::string title_of(const Workload& workload) {
+std::string unedited_title(const Workload& workload) {
   if (workload.is_plan()) {
     return workload.name;
   }
   return workload.name == "-" ? "standard input"
                               : std::filesystem::path(workload.name).filename().string();
+}
+
+std::string title_of(const Workload& workload) {
+  std::string title = unedited_title(workload);
+  if (workload.replay.edited) {
+    for (const EditAnswer& answer : workload.replay.edited->edits) {
+      title += ", " + answer.edit;
+    }
+  }
+  return title;
 }
 
 void note_steps(ReportRun& run) {

@@ -33,6 +33,34 @@ std::string unedited_note(const EditedReplay& edited) {
                      failures);
 }
 
+std::string beside_note(const NeighbourResult& beside, bool is_bounded) {
+  if (!beside.has_context) {
+    return fmt::format("the second process: its CUDA context of {} does not fit, so it never ran",
+                       to_iec(beside.context));
+  }
+  const std::string failures =
+      beside.ooms == 0 ? "" : fmt::format(", {} requests run out of memory", beside.ooms);
+  const std::string retries =
+      beside.alloc_retries == 0
+          ? ""
+          : fmt::format(", {} released what it cached first", beside.alloc_retries);
+  return fmt::format(
+      "the second process: peak reserved {}, peak allocated {}{}{}; both together "
+      "take at most {} of the device{}",
+      to_iec(beside.peak.reserved), to_iec(beside.peak.allocated), failures, retries,
+      to_iec(beside.device_peak), is_bounded ? "" : ", which has no limit here: add --capacity");
+}
+
+json::object beside_json(const NeighbourResult& beside) {
+  return {{"peak", usage_bytes_json(beside.peak)},
+          {"final", usage_bytes_json(beside.final)},
+          {"context_bytes", beside.context.count()},
+          {"has_context", beside.has_context},
+          {"ooms", beside.ooms},
+          {"alloc_retries", beside.alloc_retries},
+          {"device_peak_bytes", beside.device_peak.count()}};
+}
+
 }  // namespace
 
 std::vector<std::string> edit_notes(const EditedReplay& edited) {
@@ -49,6 +77,9 @@ std::vector<std::string> edit_notes(const EditedReplay& edited) {
       add("not known: ", unknown);
     }
   }
+  if (edited.beside) {
+    notes.push_back(beside_note(*edited.beside, edited.is_bounded));
+  }
   notes.push_back(unedited_note(edited));
   return notes;
 }
@@ -58,9 +89,14 @@ json::object edits_json(const EditedReplay& edited) {
   for (const EditAnswer& answer : edited.edits) {
     answers.push_back(answer_json(answer));
   }
-  return {{"edits", std::move(answers)},
-          {"unedited",
-           {{"peak", usage_bytes_json(edited.unedited_peak)}, {"ooms", edited.unedited_ooms}}}};
+  json::object result{
+      {"edits", std::move(answers)},
+      {"unedited",
+       {{"peak", usage_bytes_json(edited.unedited_peak)}, {"ooms", edited.unedited_ooms}}}};
+  if (edited.beside) {
+    result["beside"] = beside_json(*edited.beside);
+  }
+  return result;
 }
 
 }  // namespace highwater

@@ -33,6 +33,8 @@ struct EditedReplay {
   std::vector<EditAnswer> edits;  ///< in the order in which they were made
   Usage unedited_peak;            ///< of the same run without them, under the same limits
   std::uint64_t unedited_ooms = 0;
+  std::optional<NeighbourResult> beside;  ///< what became of a second process on the device
+  bool is_bounded = false;                ///< the device has a capacity
 };
 
 /// The replay of one device.

@@ -15,6 +15,7 @@
 #include "tools/text/safe_text.hpp"
 #include "tools/text/site_label.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/training/outside_memory.hpp"
 
 namespace highwater {
 namespace {
@@ -83,6 +84,17 @@ std::shared_ptr<const RequestTrace> requests_beside(
   return std::make_shared<RequestTrace>(recorded_requests(*derived, as_recorded.empty_caches));
 }
 
+/// In microseconds, of the events of `trace`; empty if they were not recorded.
+std::vector<std::int64_t> recorded_times(const RequestTrace& trace, const DerivedTrace& derived,
+                                         const RecordedDevice& device) {
+  const EventTimes times = times_of(trace, derived, device);
+  std::vector<std::int64_t> result;
+  for (std::size_t i = 0; times.are_recorded() && i < trace.events.size(); ++i) {
+    result.push_back(times.of(i));
+  }
+  return result;
+}
+
 /// The entries of `device` are gone then, unless they are needed to watch it: they are most of what
 /// a recording takes.
 Workload workload_of(const std::shared_ptr<Recording>& recording, RecordedDevice& device,
@@ -95,12 +107,17 @@ Workload workload_of(const std::shared_ptr<Recording>& recording, RecordedDevice
   workload.replay = std::move(recorded.replay);
   workload.options = options_of(workload.replay, AddressPolicy::never_reuse);
   workload.older_events = older_block_events(*derived);
-  if (request.watchable) {
+  const bool is_timed = request.timed || std::ranges::any_of(request.edits, follows_times);
+  if (request.watchable || is_timed) {
     workload.trace = requests_beside(derived, recorded.as_recorded);
+    workload.event_times =
+        is_timed ? recorded_times(*workload.trace, *derived, device) : std::vector<std::int64_t>();
   } else {
-    device.entries = {};
     workload.trace = std::make_shared<RequestTrace>(
         take_recorded_requests(*derived, recorded.as_recorded.empty_caches));
+  }
+  if (!request.watchable) {
+    device.entries = {};
   }
   workload.fidelity = recorded.as_recorded.fidelity;
   workload.limit = recorded.limit;
@@ -146,16 +163,39 @@ const RecordedDevice& device_of(const Recording& recording, int index, const std
   return recording.devices.front();
 }
 
+OtherRun other_run(RequestTrace trace, const std::string& file) {
+  const DeviceReplay replay = replay_requests(trace, file, {});
+  OtherRun run{.settings = replay.settings, .version = replay.version, .times = {}, .context = {}};
+  run.trace = std::make_shared<RequestTrace>(std::move(trace));
+  return run;
+}
+
+OtherRun other_run(const Recording& recording, const RecordedDevice& device,
+                   const std::string& file) {
+  const RecordedReplay recorded = replay_recorded(recording, device, file, {});
+  OtherRun run{.settings = recorded.settings,
+               .version = recorded.replay.version,
+               .times = {},
+               .context = {}};
+  run.trace = std::make_shared<RequestTrace>(recorded.requests());
+  run.times = recorded_times(*run.trace, recorded.derived, device);
+  return run;
+}
+
 /// Reads other runs: of several devices the one that is edited.
 RunReader reader_for(int device, const ReadingOptions& reading) {
-  return [=](const std::string& file) -> std::shared_ptr<const RequestTrace> {
+  return [=](const std::string& file) {
     TraceFile content = read_trace_file(file, StackMode::keep, reading);
-    if (auto* const trace = std::get_if<RequestTrace>(&content)) {
-      return std::make_shared<RequestTrace>(std::move(*trace));
+    auto* const trace = std::get_if<RequestTrace>(&content);
+    OtherRun run;
+    if (trace != nullptr) {
+      run = other_run(std::move(*trace), file);
+    } else {
+      const auto& recording = std::get<Recording>(content);
+      run = other_run(recording, device_of(recording, device, file), file);
     }
-    const auto& recording = std::get<Recording>(content);
-    return std::make_shared<RequestTrace>(
-        replay_recorded(recording, device_of(recording, device, file), file, {}).requests());
+    run.context = outside_memory(default_gpu(), run.version->name).context;
+    return run;
   };
 }
 
@@ -295,16 +335,21 @@ void edit_workload(const std::vector<EditWords>& edits, Workload& workload) {
   const ReplayResult unedited = replay(*workload.trace, workload.options);
   edited.unedited_peak = unedited.peak;
   edited.unedited_ooms = unedited.counts.ooms;
-  EditedRun run{copy_of(*workload.trace), workload.older_events};
+  EditedRun run{copy_of(*workload.trace), workload.older_events, workload.event_times,
+                workload.options.beside};
   const RunReader reader = reader_for(workload.replay.device, workload.reading);
   for (const EditWords& words : edits) {
     edited.edits.push_back(make_edit(words, reader, run));
   }
   workload.older_events = run.older_events;
+  workload.event_times = {};
+  workload.options.beside = run.beside;
   workload.trace = std::make_shared<RequestTrace>(std::move(run.trace));
   forget_recording(workload);
   workload.replay.result = replay(*workload.trace, workload.options);
   workload.replay.stream_handles = workload.trace->stream_handles;
+  edited.beside = workload.replay.result.beside;
+  edited.is_bounded = workload.options.capacity.has_value();
   workload.replay.edited = std::move(edited);
   if (workload.simulation) {
     follow_trace(workload);

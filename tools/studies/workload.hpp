@@ -46,6 +46,8 @@ struct Workload {
   std::optional<Simulation> simulation;  ///< plans; its trace and replay are those above
   const Gpu* gpu = nullptr;              ///< files: what it is asked to run on, if named
   ReadingOptions reading;                ///< of files that edits name
+  std::vector<std::int64_t>
+      event_times;  ///< of `trace` in microseconds; recordings that are `timed`
   /// Carries out `replay` again and shows every state of it: following the recording where that
   /// did. Only if the request said `watchable`.
   std::function<void(StateObserver&)> watch;
@@ -79,6 +81,7 @@ struct WorkloadRequest {
   ReadingOptions reading;        ///< of a FILE
   std::vector<EditWords> edits;  ///< made to the requests, in this order
   DecisionDetail decisions = DecisionDetail::none;  ///< whether the replay keeps them
+  bool timed = false;      ///< keep the times of events, also where `edits` do not need them
   bool watchable = false;  ///< keep what Workload::watch needs: of a recording all of it
 };
 

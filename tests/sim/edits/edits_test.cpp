@@ -220,3 +220,72 @@ TEST_CASE("edits: repeated steps of an edited run are counted with the same resu
   CHECK(counted.operations == carried_out.operations);
   CHECK(counted.counts.device_alloc == carried_out.counts.device_alloc);
 }
+
+namespace {
+
+/// Another run, of which one request comes before each place in `times`.
+BesideRun beside(const std::string& text, BesideRun::Order order,
+                 std::vector<std::int64_t> times = {}) {
+  const VersionPreset* const version = &version_preset("2.15");
+  const auto run = std::make_shared<RequestTrace>(test::parse_text("conf \n" + text));
+  return {{.run = run, .settings = {}, .version = version, .context = 2_MiB, .turns = {}},
+          std::move(times),
+          order};
+}
+
+using Turns = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("edits: the turns of two processes", "[sim][edits]") {
+  using Order = BesideRun::Order;
+  const std::string two = "a x 512 0\nf x\n";
+  const std::string four = "a x 512 0\nf x\na y 512 0\nf y\n";
+  const auto turns = [&](const BesideRun& edit, std::vector<std::int64_t> times) {
+    EditedRun run{test::parse_text("conf \n" + two), 0, std::move(times)};
+    apply_edit(edit, run);
+    return run.beside->turns;
+  };
+  CHECK(turns(beside(four, Order::share), {}) == Turns{1, 3});
+  CHECK(turns(beside(four, Order::automatic), {}) == Turns{1, 3});
+  CHECK(turns(beside(four, Order::clock, {5, 9, 10, 30}), {10, 20}) == Turns{2, 3});
+  CHECK(turns(beside(four, Order::start, {105, 110, 114, 130}), {10, 20}) == Turns{0, 3});
+  // They ran at the same time, or they did not.
+  CHECK(turns(beside(four, Order::automatic, {5, 9, 10, 30}), {10, 20}) == Turns{2, 3});
+  CHECK(turns(beside(four, Order::automatic, {105, 110, 114, 130}), {10, 20}) == Turns{0, 3});
+  CHECK_THROWS_AS(turns(beside(four, Order::clock), {10, 20}), UsageError);
+}
+
+// 60 MiB: a request of 15 MiB takes a segment of 16. The second process takes 18 with its context
+// of 2, and caches what it frees; the first has room for two segments beside it (50), and its third
+// request fails with 10 MiB free, since nobody gives back what another process caches. Alone it
+// takes 48.
+TEST_CASE("edits: the cache of one process is lost to the other", "[sim][edits]") {
+  EditedRun run{
+      test::parse_text("conf \n" + kSites + "a a 15728640 0\na b 15728640 0\na c 15728640 0\n")};
+  apply_edit(beside("a x 15728640 0\nf x\n", BesideRun::Order::share), run);
+  ReplayOptions options;
+  options.version = &version_preset("2.15");
+  options.capacity = 60_MiB;
+  CHECK(replay(run.trace, options).counts.ooms == 0);
+  options.beside = run.beside;
+  const ReplayResult both = replay(run.trace, options);
+  CHECK(both.counts.ooms == 1);
+  CHECK(both.ooms.front().account.device_free == 10_MiB);
+  REQUIRE(both.beside);
+  CHECK(both.beside->peak.reserved == 16_MiB);
+  CHECK(both.beside->ooms == 0);
+  CHECK(both.beside->device_peak == 50_MiB);
+}
+
+TEST_CASE("edits: a process whose context does not fit never runs", "[sim][edits]") {
+  EditedRun run{test::parse_text("conf \na a 512 0\n")};
+  apply_edit(beside("a x 512 0\n", BesideRun::Order::share), run);
+  ReplayOptions options;
+  options.version = &version_preset("2.15");
+  options.capacity = 1_MiB;
+  options.beside = run.beside;
+  const ReplayResult result = replay(run.trace, options);
+  CHECK_FALSE(result.beside->has_context);
+  CHECK(result.beside->peak.reserved == Bytes{});
+}

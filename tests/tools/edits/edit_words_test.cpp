@@ -1,5 +1,6 @@
 #include "tools/edits/edit_words.hpp"
 
+#include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"
@@ -78,4 +79,70 @@ TEST_CASE("edit: what a run lacks is a mistake on the command line", "[edits][cl
   CHECK(late.err.find("the run has steps 0 to 7") != std::string::npos);
   CHECK(replay_with("repeat_step:1,times=99999999999").code == ExitCode::usage);
   CHECK(replay_with("then:/nowhere.pickle").code == ExitCode::bad_input);
+  CHECK(replay_with("beside:/nowhere.pickle").code == ExitCode::bad_input);
+  CHECK(replay_with("beside:" + kRun + ",order=tme").err.find("use one of") != std::string::npos);
+}
+
+TEST_CASE("edit: two processes, and what becomes of the second", "[edits][cli]") {
+  const CommandRun both =
+      run({"replay", kRun, "--edit", "beside:" + kRun + ",context=0", "--format", "json"});
+  const boost::json::value device = boost::json::parse(both.out).at("devices").at(0);
+  // The same run twice, where memory does not end: each does what it does alone.
+  CHECK(device.at("edited").at("beside").at("peak") == device.at("peak"));
+  CHECK(device.at("edited").at("beside").at("ooms") == 0);
+  CHECK(replay_with("beside:" + kRun).err.empty());
+  const CommandRun three =
+      run({"replay", kRun, "--edit", "beside:" + kRun, "--edit", "beside:" + kRun});
+  CHECK(three.code == ExitCode::usage);
+  CHECK(three.err.find("only two can share") != std::string::npos);
+}
+
+TEST_CASE("edit: time orders two runs only where it is known", "[edits][cli]") {
+  const CommandRun late =
+      run({"replay", kRun, "--edit", "drop_step:3", "--edit", "beside:" + kRun + ",order=clock"});
+  CHECK(late.code == ExitCode::usage);
+  CHECK(late.err.find("this run has no recorded times, or was edited before") != std::string::npos);
+}
+
+TEST_CASE("sweep: edits as an axis are those of replay", "[edits][cli]") {
+  const std::string edits = "none,preallocate:200MiB,drop_step:3,beside:" + kRun + ",order=share";
+  const CommandRun swept = run({"sweep", kRun, "--set", "edit=" + edits, "--set",
+                                "expandable_segments=False,True", "--format", "json"});
+  REQUIRE(swept.code == ExitCode::ok);
+  const boost::json::value output = boost::json::parse(swept.out);
+  const auto& runs = output.at("runs").as_array();
+  REQUIRE(runs.size() == 8);
+  for (const boost::json::value& each : runs) {
+    const std::string edit(each.at("set").at("edit").as_string());
+    const std::string conf(each.at("set").at("expandable_segments").as_string());
+    Arguments words{"replay",   kRun,  "--alloc-conf", "expandable_segments:" + conf,
+                    "--format", "json"};
+    if (edit != "none") {
+      words.insert(words.end(), {"--edit", edit});
+    }
+    const boost::json::value replayed = boost::json::parse(run(words).out);
+    CAPTURE(edit, conf);
+    CHECK(each.at("peak") == replayed.at("devices").at(0).at("peak"));
+  }
+  const CommandRun wrong = run({"sweep", kRun, "--set", "edit=none,drop_step:8"});
+  CHECK(wrong.code == ExitCode::usage);
+  CHECK(wrong.err.find("the run has steps 0 to 7") != std::string::npos);
+}
+
+TEST_CASE("explain: an edit that it names mends the run", "[edits][cli]") {
+  const std::string failed =
+      HIGHWATER_SOURCE "/traces/recorded/fake/gpt2-fp32-varlen-capacity2700.hwt.xz";
+  const CommandRun explained = run({"explain", failed, "--format", "json"});
+  const boost::json::value output = boost::json::parse(explained.out);
+  std::size_t edits = 0;
+  for (const auto& each : output.at("devices").at(0).at("counterfactuals").as_array()) {
+    if (each.at("kind") == "edit") {
+      const CommandRun mended = run({"replay", failed, "--capacity", "2700MiB", "--edit",
+                                     std::string(each.at("edit").as_string()), "--format", "json"});
+      const auto counts = boost::json::parse(mended.out).at("devices").at(0).at("counts");
+      CHECK((counts.at("ooms") == 0) == each.at("survives").as_bool());
+      ++edits;
+    }
+  }
+  CHECK(edits >= 1);
 }

@@ -5,6 +5,7 @@
 // Compared is the whole history, entry by entry: action, size, stream (in order of first
 // appearance), and address. Both devices hand out addresses that only grow, in units of 2 MiB, so
 // addresses are compared as distances from the first segment.
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -32,15 +33,18 @@ std::vector<ComparedEntry> history_of(const Recording& recording) {
     }
     first = first ? first : std::optional(entry.address);
     const std::size_t stream = streams.emplace(entry.stream, streams.size()).first->second;
-    entries.emplace_back(entry.action, entry.address.value() - first->value(), entry.size.count(),
-                         stream);
+    const std::uint64_t place = entry.action == RecordedAction::oom
+                                    ? entry.device_free().count()
+                                    : entry.address.value() - first->value();
+    entries.emplace_back(entry.action, place, entry.size.count(), stream);
   }
   return entries;
 }
 
-std::vector<ComparedEntry> replayed(const std::string& file,
-                                    const std::vector<std::string>& edits) {
+std::vector<ComparedEntry> replayed(const std::string& file, const std::vector<std::string>& edits,
+                                    std::optional<Bytes> capacity = std::nullopt) {
   WorkloadRequest request;
+  request.memory.capacity = capacity;
   request.file = kEdits + file;
   request.reading.progress = ReadingProgress::hidden;
   for (const std::string& edit : edits) {
@@ -53,6 +57,12 @@ std::vector<ComparedEntry> recorded(const std::string& file) {
   const TraceFile content =
       read_trace_file(kEdits + file, StackMode::skip, {.progress = ReadingProgress::hidden});
   return history_of(std::get<Recording>(content));
+}
+
+/// Where the two differ, else their size.
+std::size_t first_difference(const std::vector<ComparedEntry>& a,
+                             const std::vector<ComparedEntry>& b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in2 - b.begin());
 }
 
 struct EditCase {
@@ -68,11 +78,7 @@ void check(const std::string& program, const std::string& release,
     const auto edited = replayed(program + "none" + release, {each.edit});
     const auto truth = recorded(program + each.recording + release);
     REQUIRE(edited.size() == truth.size());
-    std::size_t first = 0;
-    while (first < truth.size() && edited[first] == truth[first]) {
-      ++first;
-    }
-    CHECK(first == truth.size());  // else the first entry that differs
+    CHECK(first_difference(edited, truth) == truth.size());
   }
 }
 
@@ -118,6 +124,36 @@ TEST_CASE("edits: 93 GiB become 77 as in the program that preallocates or emptie
           "[edits][truth]") {
   check("stashing-", "-torch2.15.hwt.xz",
         {{"preallocate:77GiB", "preallocate"}, {"empty_cache:step", "empty-cache"}});
+}
+
+namespace {
+
+/// `capacity`: what the first process's context left of the device; that of the other: `context`.
+void check_beside(const std::string& kind, const std::string& context, Bytes capacity) {
+  for (const auto& [one, other] : {std::pair{"first", "second"}, std::pair{"second", "first"}}) {
+    const std::string file = kind + one + "-torch2.15.hwt.xz";
+    const std::string beside = "beside:" + kEdits + kind + other + "-torch2.15.hwt.xz," + context;
+    INFO(file);
+    const auto truth = recorded(file);
+    CHECK(first_difference(replayed(file, {beside}, capacity), truth) == truth.size());
+    const auto by_share = replayed(file, {beside + ",order=share"}, capacity);
+    CHECK(first_difference(by_share, truth) < truth.size());
+    const auto alone = replayed(file, {"empty_cache:every=100000"}, capacity);
+    CHECK(first_difference(alone, truth) < truth.size());
+  }
+}
+
+}  // namespace
+
+// What either process found free is what the other left it, so both release their caches and fail
+// where they did: 440 MiB, of which each context took 20.
+TEST_CASE("edits: two processes on one device fail and retry as recorded", "[edits][truth]") {
+  check_beside("beside-", "context=20MiB", Bytes{420 << 20});
+}
+
+// The size of reservations follows from the whole memory of the device, so no context is left out.
+TEST_CASE("edits: two processes with expandable segments on one device", "[edits][truth]") {
+  check_beside("beside-expandable-", "context=0", Bytes{400 << 20});
 }
 
 TEST_CASE("edits: an edit that is not made shows", "[edits][truth]") {

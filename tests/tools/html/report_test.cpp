@@ -161,6 +161,20 @@ TEST_CASE("report: two files in one page, and what changes the peak", "[cli][rep
   CHECK_THAT(std::string(comparison.at("verdict").as_string()), Contains("B reserves"));
 }
 
+TEST_CASE("report: an edited run beside the run as it was", "[cli][report][edits]") {
+  const std::string edits = HIGHWATER_SOURCE "/traces/recorded/edits/";
+  const std::string file = edits + "stashing-none-torch2.15.hwt.xz";
+  const auto data = data_in(page_of({file, "--edit", "empty_cache:step"}));
+  const auto& runs = data.at("runs").as_array();
+  REQUIRE(runs.size() == 2);
+  CHECK(runs.at(0) == data_in(page_of({file})));
+  CHECK(runs.at(1).at("title").as_string() == "stashing-none-torch2.15.hwt.xz, empty_cache:step");
+  // The peak of the recording of the program that empties its cache itself.
+  const auto mended = data_in(page_of({edits + "stashing-empty-cache-torch2.15.hwt.xz"}));
+  CHECK(runs.at(1).at("peaks") == mended.at("peaks"));
+  CHECK(runs.at(0).at("peaks") != mended.at("peaks"));
+}
+
 TEST_CASE("report: the same input gives the same bytes", "[cli][report]") {
   const Arguments plan = words("--model gpt2 --seq 64 --steps 2 --capacity 1GiB");
   CHECK(page_of(plan) == page_of(plan));

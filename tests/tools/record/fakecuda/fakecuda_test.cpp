@@ -1,6 +1,9 @@
 // Devices, settings, processes.
+#include <string>
+
 #include <catch2/catch.hpp>
 
+#include "tests/support/temp_dir.hpp"
 #include "tests/tools/record/fakecuda/probe_run.hpp"
 
 using namespace highwater;
@@ -151,6 +154,20 @@ free 8.0 of 8.0 MiB
 free addresses 0
 again 1
 )");
+}
+
+// 3 MiB of 8 are taken by others; the process gives back its own when it ends.
+TEST_CASE("fakecuda: processes share what FAKE_CUDA_SHARED counts", "[fakecuda][memory]") {
+  const test::TempDir folder;
+  const std::string file = (folder / "device").string();
+  test::write_file(file, std::string("\0\0\x30\0\0\0\0\0", 8));  // of device 0
+  for (int i = 0; i < 2; ++i) {
+    const ProbeRun run =
+        run_probe(12, "expandable", "FAKE_CUDA_CAPACITY=11M FAKE_CUDA_SHARED=" + file);
+    CHECK_THAT(run.out, Catch::Contains("free 8.0 of 11.0 MiB\ncreate 4 MiB: 0") &&
+                            Catch::Contains("create 6 MiB: 2"));
+  }
+  CHECK(test::read_file(file).substr(0, 8) == std::string("\0\0\x30\0\0\0\0\0", 8));
 }
 
 TEST_CASE("fakecuda: memory pools count what is used", "[fakecuda][memory]") {

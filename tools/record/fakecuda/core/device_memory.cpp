@@ -1,6 +1,5 @@
 #include "tools/record/fakecuda/core/device_memory.hpp"
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -11,6 +10,7 @@
 #include "tools/record/fakecuda/core/lock.hpp"
 #include "tools/record/fakecuda/core/log.hpp"
 #include "tools/record/fakecuda/core/settings.hpp"
+#include "tools/record/fakecuda/core/used_memory.hpp"
 
 namespace highwater::fakecuda {
 namespace {
@@ -34,7 +34,7 @@ struct Mapping {
 
 struct DeviceMemory {
   std::vector<AddressSpace> space;
-  std::array<std::uint64_t, kMaxDevices> used{};
+  UsedMemory used;
   std::map<std::uint64_t, std::uint64_t> allocations;   // address -> size
   std::map<std::uint64_t, std::uint64_t> reservations;  // address -> size
   std::map<std::uint64_t, Mapping> mappings;
@@ -60,12 +60,15 @@ void reserve_host_range() {
   madvise(got, kEnd - kBegin, MADV_DONTDUMP);
 }
 
+DeviceMemory& memory();
+
 DeviceMemory* make_memory() {
   reserve_host_range();
   auto* const made = new DeviceMemory;
   for (std::uint64_t device = 0; device < kMaxDevices; ++device) {
     made->space.emplace_back(kBegin + device * kPerDevice, kBegin + (device + 1) * kPerDevice);
   }
+  std::atexit([] { memory().used.leave(); });
   return made;
 }
 
@@ -82,11 +85,6 @@ std::uint64_t rounded(std::uint64_t size) {
   return (size + kGranularity - 1) / kGranularity * kGranularity;
 }
 
-bool has_room(int device, std::uint64_t size) {
-  const std::uint64_t taken = settings().context + memory().used[index_of(device)];
-  return taken <= settings().capacity && size <= settings().capacity - taken;
-}
-
 AddressSpace& space_of(std::uint64_t address) {
   return memory().space[(address - kBegin) / kPerDevice];
 }
@@ -97,7 +95,7 @@ void drop_owner(std::uint64_t handle) {
   if (found == memory().physical.end() || --found->second.owners > 0) {
     return;
   }
-  memory().used[index_of(found->second.device)] -= found->second.size;
+  memory().used.give_back(found->second.device, found->second.size);
   memory().physical.erase(found);
 }
 
@@ -118,7 +116,7 @@ std::optional<AddressExtent> around(const std::map<std::uint64_t, std::uint64_t>
 
 MemoryInfo memory_info(int device) {
   const auto hold = hold_state();
-  const std::uint64_t taken = settings().context + memory().used[index_of(device)];
+  const std::uint64_t taken = memory().used.of(device);
   const std::uint64_t total = settings().capacity;
   return {taken < total ? total - taken : 0, total};
 }
@@ -143,13 +141,14 @@ std::optional<AddressExtent> extent_around(std::uint64_t address) {
 std::optional<std::uint64_t> allocate(int device, std::uint64_t size) {
   const auto hold = hold_state();
   const std::uint64_t whole = rounded(size);
-  if (whole < size || !has_room(device, whole)) {
+  if (whole < size || !memory().used.take(device, whole)) {
     log_line("malloc failed %llu device %d\n", static_cast<unsigned long long>(size), device);
     return std::nullopt;
   }
   const auto address = memory().space[index_of(device)].take(whole, settings().order);
-  if (address) {
-    memory().used[index_of(device)] += whole;
+  if (!address) {
+    memory().used.give_back(device, whole);
+  } else {
     memory().allocations[*address] = whole;
     log_line("malloc %#llx %llu device %d\n", static_cast<unsigned long long>(*address),
              static_cast<unsigned long long>(size), device);
@@ -163,7 +162,7 @@ bool deallocate(std::uint64_t address) {
   if (found == memory().allocations.end()) {
     return false;
   }
-  memory().used[index_of(*device_of(address))] -= found->second;
+  memory().used.give_back(*device_of(address), found->second);
   space_of(address).give_back(address, found->second);
   memory().allocations.erase(found);
   log_line("free %#llx\n", static_cast<unsigned long long>(address));
@@ -196,11 +195,10 @@ bool release_addresses(std::uint64_t address) {
 
 std::optional<std::uint64_t> create_physical(int device, std::uint64_t size) {
   const auto hold = hold_state();
-  if (!has_room(device, size)) {
+  if (!memory().used.take(device, size)) {
     log_line("create failed %llu device %d\n", static_cast<unsigned long long>(size), device);
     return std::nullopt;
   }
-  memory().used[index_of(device)] += size;
   const std::uint64_t handle = memory().next_handle++;
   memory().physical[handle] = {device, size, 1};
   log_line("create handle %llu %llu device %d\n", static_cast<unsigned long long>(handle),

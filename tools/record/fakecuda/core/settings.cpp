@@ -38,6 +38,7 @@ Settings read_settings() {
   read.devices = visible_devices(environment_number("FAKE_CUDA_DEVICES", 1, 1, kMaxDevices));
   read.capacity = environment_size("FAKE_CUDA_CAPACITY", read.gpu.memory);
   read.context = environment_size("FAKE_CUDA_CONTEXT", 0);
+  read.shared = environment_text("FAKE_CUDA_SHARED").value_or("");
   read.order = address_order();
   read.event_lag = environment_size("FAKE_CUDA_EVENT_LAG", 0);
   read.event_queries = environment_size("FAKE_CUDA_EVENT_QUERIES", 0);

@@ -21,6 +21,7 @@ struct Settings {
   int devices = 1;             ///< FAKE_CUDA_DEVICES, those that CUDA_VISIBLE_DEVICES leaves
   std::uint64_t capacity = 0;  ///< FAKE_CUDA_CAPACITY: bytes, default: the GPU's memory
   std::uint64_t context = 0;   ///< FAKE_CUDA_CONTEXT: bytes taken before the first allocation
+  std::string shared;          ///< FAKE_CUDA_SHARED: a file, empty: the device is this process's
   AddressOrder order = AddressOrder::bump;  ///< FAKE_CUDA_ADDRESS
   std::uint64_t event_lag = 0;      ///< FAKE_CUDA_EVENT_LAG: launches by which the device lags
   std::uint64_t event_queries = 0;  ///< FAKE_CUDA_EVENT_QUERIES: first queries answered "not ready"

@@ -113,15 +113,35 @@ class ReplayDeviceEditedUnedited(Record):
 
 
 @dataclass(frozen=True)
+class ReplayDeviceEditedBeside(Record):
+    """A part of Replay."""
+
+    peak: FitHeldOutPredicted
+    final: FitHeldOutPredicted
+    context_bytes: int
+    has_context: bool
+    ooms: int
+    alloc_retries: int
+    device_peak_bytes: int
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "peak": FitHeldOutPredicted.from_json,
+        "final": FitHeldOutPredicted.from_json,
+    }
+
+
+@dataclass(frozen=True)
 class ReplayDeviceEdited(Record):
     """A part of Replay."""
 
     edits: tuple[ReplayDeviceEditedEdit, ...]
     unedited: ReplayDeviceEditedUnedited
+    beside: ReplayDeviceEditedBeside | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "edits": items(ReplayDeviceEditedEdit.from_json),
         "unedited": ReplayDeviceEditedUnedited.from_json,
+        "beside": ReplayDeviceEditedBeside.from_json,
     }
 
 
