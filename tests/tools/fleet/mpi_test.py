@@ -98,17 +98,33 @@ def begun(words, folder, environment=None):
     return job, journal
 
 
+def ended(job):
+    """What a job printed that ended because of one of its ranks.
+
+    Open MPI 4.1.4's mpirun sometimes crashes or hangs in PMIx_server_finalize() when it has to kill ranks, after it
+    has passed on the output: such a job is ended here, and its exit code says nothing.
+    """
+    try:
+        return job.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        job.kill()
+        return job.communicate()
+
+
 def stall():
-    """A rank that stops has its pieces carried out by another, and the report says so."""
+    """A rank that stops has its pieces carried out by another, and the report says so.
+
+    Long messages of a rank are announced first. All are long here, so that it stops between the two.
+    """
     alone = run([str(PROGRAM), *SLOW])
+    os.environ |= {"OMPI_MCA_btl_vader_eager_limit": "256", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     with tempfile.TemporaryDirectory() as folder:
         job, _ = begun([*SLOW, "--stall-after", "1"], folder)
-        stopped = workers()[0]
-        os.kill(stopped, signal.SIGSTOP)
-        out, err = job.communicate(timeout=200)
+        os.kill(workers()[0], signal.SIGSTOP)
+        out, err = ended(job)
         check(out == alone.stdout, "other bytes", err)
         check(b"stalled: no result for" in err, err)
-        check(job.returncode == 0, job.returncode, err)
+        check(job.returncode in (0, -signal.SIGSEGV, -signal.SIGKILL), job.returncode, err)
 
 
 def resume():
@@ -117,7 +133,7 @@ def resume():
     with tempfile.TemporaryDirectory() as folder:
         job, journal = begun(SLOW, folder)
         os.kill(workers()[0], signal.SIGKILL)
-        out, _ = job.communicate(timeout=200)
+        out, _ = ended(job)
         check(job.returncode != 0 and out != alone.stdout, "the job should have ended early")
         before = journal.read_bytes()
         resumed = run(mpirun(4, [*SLOW, "--journal", str(journal), "--resume"]))

@@ -1,6 +1,8 @@
 // Messages by Boost.MPI. The program finds this library beside itself (launcher.cpp).
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
+#include <list>
 #include <string>
 #include <string_view>
 
@@ -35,13 +37,8 @@ class BoostMpiTransport : public Transport {
 
   std::optional<Message> poll() override {
     forget_delivered();
-    const auto status = world_.iprobe(mpi::any_source, kTag);
-    if (!status) {
-      return std::nullopt;
-    }
-    Message message{status->source(), std::string(count_of(*status), '\0')};
-    world_.recv(message.from, kTag, message.bytes.data(), static_cast<int>(message.bytes.size()));
-    return message;
+    accept_announced();
+    return take_arrived();
   }
 
   void finish() override {
@@ -62,8 +59,42 @@ class BoostMpiTransport : public Transport {
     mpi::request request;
   };
 
+  struct Arriving {
+    Message message;  ///< MPI writes its bytes until the request is complete
+    mpi::request request;
+    bool is_complete = false;
+  };
+
   static std::size_t count_of(const mpi::status& status) {
     return static_cast<std::size_t>(status.count<char>().value_or(0));
+  }
+
+  /// A long message is announced before it is sent, and its sender may stop, or work, in between:
+  /// nobody waits for the rest of it.
+  void accept_announced() {
+    while (const auto status = world_.iprobe(mpi::any_source, kTag)) {
+      Message& message = arriving_.emplace_back().message;
+      message.from = status->source();
+      message.bytes.resize(count_of(*status));
+      arriving_.back().request = world_.irecv(message.from, kTag, message.bytes.data(),
+                                              static_cast<int>(message.bytes.size()));
+    }
+  }
+
+  /// The messages of a rank keep their order.
+  std::optional<Message> take_arrived() {
+    for (auto at = arriving_.begin(); at != arriving_.end(); ++at) {
+      at->is_complete = at->is_complete || at->request.test();
+      const bool is_first = std::none_of(arriving_.begin(), at, [&](const Arriving& earlier) {
+        return earlier.message.from == at->message.from;
+      });
+      if (at->is_complete && is_first) {
+        Message message = std::move(at->message);
+        arriving_.erase(at);
+        return message;
+      }
+    }
+    return std::nullopt;
   }
 
   void forget_delivered() {
@@ -74,7 +105,8 @@ class BoostMpiTransport : public Transport {
 
   mpi::environment environment_;
   mpi::communicator world_;
-  std::deque<Sent> sent_;  // a deque moves none of them
+  std::deque<Sent> sent_;  // neither container moves its elements
+  std::list<Arriving> arriving_;
 };
 
 }  // namespace
