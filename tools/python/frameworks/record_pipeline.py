@@ -289,7 +289,7 @@ def train_naive(run):
     model, report["model"] = models.build(case, "cpu", model_dtype(torch, case))
     models.set_recompute(model, case["checkpoint"])
     model.train()
-    model = accelerate.dispatch_model(model, device_map_of(case, model), skip_keys="past_key_values")
+    model = accelerate.dispatch_model(model, device_map_of(case, model), skip_keys=["past_key_values", "cache"])
     rec.mark("model")
     own = [p for p in model.parameters() if p.device.index == device]
     note_tensors(run, ((n, p) for n, p in model.named_parameters() if p.device.index == device),

@@ -87,7 +87,7 @@ def spread(model, gpus):
         if any(is_block_list(child) for child in module.children()):
             for name, buffer in module.named_buffers(recurse=False):
                 setattr(module, name, buffer.to("cuda:0"))
-    return accelerate.dispatch_model(model, places, skip_keys="past_key_values")
+    return accelerate.dispatch_model(model, places, skip_keys=["past_key_values", "cache"])
 
 
 def parse():

@@ -168,7 +168,9 @@ class Observer:
 
     def _look_at_outputs(self, outputs):
         logits = getattr(outputs, "logits", None)
-        self._facts["batch"]["returns_cache"] = getattr(outputs, "past_key_values", None) is not None
+        # "cache" since transformers 5.24, which warns of the older name.
+        name = "cache" if hasattr(outputs, "cache") else "past_key_values"
+        self._facts["batch"]["returns_cache"] = getattr(outputs, name, None) is not None
         self._outputs = weakref.ref(logits) if isinstance(logits, self._torch.Tensor) else None
 
     def _look_at_recomputation(self, module):
