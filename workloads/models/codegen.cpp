@@ -1,14 +1,12 @@
-// CodeGen (transformers 5.12, models/codegen/modeling_codegen.py): GPT-J with one projection for
-// queries, values and keys, laid out for four TPU cores.
+// CodeGen (transformers 5.12 to 5.23, models/codegen/modeling_codegen.py): GPT-J with one
+// projection for queries, values and keys, laid out for four TPU cores.
 #include "workloads/plan/model/families/codegen.hpp"
 
-#include "workloads/models/gptj_decoder.hpp"
+#include "workloads/models/gptj_rotary_module.hpp"
 
 namespace highwater::models {
 
 namespace {
-
-constexpr std::int64_t kCores = 4;  // mp_num
 
 class CodegenAttention : public Module {
  public:
@@ -68,13 +66,13 @@ class CodegenAttention : public Module {
  private:
   // Query, value and key as [batch, seq, cores, elements of a core].
   [[nodiscard]] TensorList split_cores(const Tensor& qkv) const {
-    const Tensor cores = eager::reshape(qkv, {qkv.size(0), qkv.size(1), kCores, -1});
-    return eager::split(cores, head_dim_ * heads_ / kCores, -1);
+    const Tensor cores = eager::reshape(qkv, {qkv.size(0), qkv.size(1), kCodegenCores, -1});
+    return eager::split(cores, head_dim_ * heads_ / kCodegenCores, -1);
   }
 
   [[nodiscard]] Tensor split_heads(Tensor x) const {
     const Tensor heads =
-        eager::reshape(x, {x.size(0), x.size(1), x.size(2), heads_ / kCores, head_dim_});
+        eager::reshape(x, {x.size(0), x.size(1), x.size(2), heads_ / kCodegenCores, head_dim_});
     return eager::reshape(heads, {x.size(0), x.size(1), -1, head_dim_});
   }
 
@@ -101,7 +99,11 @@ class CodegenAttention : public Module {
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const CodegenConfig& config) {
-  return std::make_unique<GptJForCausalLm<CodegenAttention, CodegenConfig>>(context, config);
+  if (context.runtime.transformers >= kGptJRotaryModule) {
+    return make_gptj_with_rotary_module(context, gptj_shape(config), GptJProjections::four_cores);
+  }
+  return std::make_unique<GptJForCausalLm<GptJModel<CodegenAttention, CodegenConfig>>>(
+      context, gptj_head(config.n_embd, config.vocab_size, config.tie_word_embeddings), config);
 }
 
 }  // namespace highwater::models

@@ -1,7 +1,7 @@
-// GPT-J (transformers 5.12, models/gptj/modeling_gptj.py).
+// GPT-J (transformers 5.12 to 5.23, models/gptj/modeling_gptj.py).
 #include "workloads/plan/model/families/gptj.hpp"
 
-#include "workloads/models/gptj_decoder.hpp"
+#include "workloads/models/gptj_rotary_module.hpp"
 
 namespace highwater::models {
 
@@ -94,7 +94,11 @@ class GptJAttention : public Module {
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const GptJConfig& config) {
-  return std::make_unique<GptJForCausalLm<GptJAttention, GptJConfig>>(context, config);
+  if (context.runtime.transformers >= kGptJRotaryModule) {
+    return make_gptj_with_rotary_module(context, gptj_shape(config), GptJProjections::separate);
+  }
+  return std::make_unique<GptJForCausalLm<GptJModel<GptJAttention, GptJConfig>>>(
+      context, gptj_head(config.n_embd, config.vocab_size, config.tie_word_embeddings), config);
 }
 
 }  // namespace highwater::models

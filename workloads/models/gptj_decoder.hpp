@@ -1,6 +1,7 @@
 // The decoder that GPT-J and CodeGen share: attention and MLP side by side after one norm
-// (modeling_gptj.py, "Copied from" in modeling_codegen.py of transformers 5.12). They differ in
-// their attention, which is a parameter here. Neither has SDPA: attention is always written out.
+// (modeling_gptj.py, "Copied from" in modeling_codegen.py of transformers 5.12 to 5.23). They
+// differ in their attention, which is a parameter here. Neither has SDPA: attention is always
+// written out. Since 5.24 both are as in gptj_rotary_module.hpp.
 #pragma once
 
 #include <string>
@@ -148,19 +149,17 @@ class GptJModel : public Module {
   nn::LayerNorm ln_f_;
 };
 
-template <class Attention, class Config>
-class GptJForCausalLm : public CausalLm<GptJModel<Attention, Config>> {
-  using Base = CausalLm<GptJModel<Attention, Config>>;
+inline HeadConfig gptj_head(std::int64_t width, std::int64_t vocab_size, bool is_tied) {
+  return {.width = width, .vocab_size = vocab_size, .is_tied = is_tied, .bias = nn::Bias::present};
+}
 
+template <class Backbone>
+class GptJForCausalLm : public CausalLm<Backbone> {
  public:
-  GptJForCausalLm(nn::ModelContext& context, const Config& config)
-      : Base(context,
-             HeadConfig{.width = config.n_embd,
-                        .vocab_size = config.vocab_size,
-                        .is_tied = config.tie_word_embeddings,
-                        .bias = nn::Bias::present},
-             config) {
-    if (config.tie_word_embeddings) {
+  template <class... Arguments>
+  GptJForCausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
+      : CausalLm<Backbone>(context, head, arguments...) {
+    if (head.is_tied) {
       pad_bias();
     }
   }

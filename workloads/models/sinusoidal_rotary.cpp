@@ -59,6 +59,28 @@ SinCos halves(const Tensor& sincos) {
   return {parts[0], parts[1]};
 }
 
+SinusoidalTables::SinusoidalTables(Module* parent, std::int64_t positions, std::int64_t dim,
+                                   SinusoidalType type)
+    : Module(parent, "rotary_emb"), positions_(positions), dim_(dim), type_(type) {
+  const nn::InModule scope(*this);
+  embed_positions_ = sinusoidal_positions(context(), positions_, dim_);
+  register_buffer("embed_positions", embed_positions_);
+}
+
+SinCos SinusoidalTables::operator()(const Tensor& x, const Tensor& position_ids) const {
+  const nn::InModule scope(*this);
+  Tensor sincos = eager::index(embed_positions_, position_ids);
+  if (type_ == SinusoidalType::of_states) {
+    sincos = eager::to_dtype(sincos, x.dtype());
+  }
+  return halves(sincos);
+}
+
+void SinusoidalTables::initialize_again() const {
+  const nn::InModule scope(*this);
+  static_cast<void>(sinusoidal_positions(context(), positions_, dim_));
+}
+
 Tensor apply_sinusoidal(const Tensor& states, const SinCos& tables) {
   Tensor sin = doubled(tables.sin);
   Tensor cos = doubled(tables.cos);

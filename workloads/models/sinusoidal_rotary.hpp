@@ -1,5 +1,6 @@
-// Rotary positions as GPT-J and CodeGen apply them: one table of sines and cosines a layer, pairs
-// of neighbouring elements turned (modeling_gptj.py and modeling_codegen.py of transformers 5.12).
+// Rotary positions as GPT-J and CodeGen apply them: pairs of neighbouring elements turned by a
+// table of sines and cosines (modeling_gptj.py and modeling_codegen.py of transformers 5.12
+// to 5.24). Each layer has a table of its own before 5.24.
 #pragma once
 
 #include "workloads/nn/module.hpp"
@@ -19,6 +20,26 @@ struct SinCos {
 
 /// The halves of rows of the table.
 SinCos halves(const Tensor& sincos);
+
+enum class SinusoidalType : std::uint8_t { of_states, fp32 };
+
+/// GPTJRotaryEmbedding, CodeGenRotaryEmbedding (5.24): one table, whose rows are looked up once a
+/// forward.
+class SinusoidalTables : public nn::Module {
+ public:
+  SinusoidalTables(Module* parent, std::int64_t positions, std::int64_t dim, SinusoidalType type);
+
+  SinCos operator()(const Tensor& x, const Tensor& position_ids) const;
+
+  /// _init_weights computes the table once more and copies it.
+  void initialize_again() const;
+
+ private:
+  std::int64_t positions_;
+  std::int64_t dim_;
+  SinusoidalType type_;
+  Tensor embed_positions_;
+};
 
 /// apply_rotary_pos_emb of a [batch, seq, heads, rotary dim] tensor.
 Tensor apply_sinusoidal(const Tensor& states, const SinCos& tables);

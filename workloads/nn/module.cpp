@@ -51,9 +51,13 @@ Module::Module(Module* parent, std::string name)
 }
 
 Tensor Module::make_parameter(std::string name, const Dims& sizes) {
+  return make_parameter(std::move(name), sizes, context_.dtype);
+}
+
+Tensor Module::make_parameter(std::string name, const Dims& sizes, DType dtype) {
   // deepspeed.zero.Init() brings parameters to the device itself, module by module.
   const auto place = context_.plan.parallel.zero.init ? eager::Place::host : context_.place;
-  Tensor tensor = eager::empty_on(runtime(), place, sizes, context_.dtype);
+  Tensor tensor = eager::empty_on(runtime(), place, sizes, dtype);
   tensor->requires_grad = true;
   runtime().categorize(tensor, Category::parameter);
   register_parameter(std::move(name), tensor);

@@ -85,8 +85,9 @@ class Module {
 
   [[nodiscard]] std::vector<NamedTensor>& own_buffers() { return buffers_; }
 
-  /// Makes a parameter of the default dtype and registers it.
+  /// Makes a parameter of the default dtype, or of `dtype`, and registers it.
   Tensor make_parameter(std::string name, const Dims& sizes);
+  Tensor make_parameter(std::string name, const Dims& sizes, DType dtype);
 
   /// Makes the parameter `name` anew in another type where it is; the old one is dropped after.
   Tensor remake_parameter(std::string_view name, DType dtype);

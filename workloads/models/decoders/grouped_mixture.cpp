@@ -1,4 +1,5 @@
-// DeepseekV3MoE and DeepseekV3TopkRouter (transformers 5.12 to 5.23). Since 5.13 the gate routes.
+// DeepseekV3MoE and DeepseekV3TopkRouter (transformers 5.12 to 5.24). Since 5.13 the gate routes,
+// and since 5.24 its weight and its buffer are fp32 whatever the model's type.
 #include "workloads/models/decoders/grouped_mixture.hpp"
 
 #include <utility>
@@ -13,11 +14,13 @@ class DeepseekRouter : public Module {
  public:
   DeepseekRouter(Module* parent, const GroupedMixture& config) : Module(parent, "gate") {
     const nn::InModule scope(*this);
-    weight_ = make_parameter("weight", {config.experts, config.hidden});
+    const bool is_wide = runtime().transformers >= Release{5, 24};
+    weight_ = make_parameter("weight", {config.experts, config.hidden},
+                             is_wide ? DType::fp32 : context().dtype);
     if (config.by_softmax) {
       return;
     }
-    const DType type = config.has_wide_correction ? DType::fp32 : context().dtype;
+    const DType type = is_wide || config.has_wide_correction ? DType::fp32 : context().dtype;
     correction_ = eager::empty_on(runtime(), context().place, {config.experts}, type);
     register_buffer("e_score_correction_bias", correction_);
   }

@@ -239,7 +239,9 @@ class SparseMixture : public FeedForward {
     }
     if (config.code->gate == ExpertGateCode::scaled_sigmoid) {
       const nn::InModule scope(*this);
-      correction_ = make_parameter("expert_bias", {config.num_experts});
+      const bool is_wide = runtime().transformers >= Release{5, 24};
+      correction_ = make_parameter("expert_bias", {config.num_experts},
+                                   is_wide ? DType::fp32 : context().dtype);
       correction_->requires_grad = false;
     }
   }

@@ -54,7 +54,7 @@ inline constexpr auto kCodegen =
     family<CodegenConfig>({.name = "codegen",
                            .class_prefix = "CodeGen",
                            .fields = kGptJFields<CodegenConfig>,
-                           .traits = {.sdpa = false},
+                           .traits = {.sdpa_since = {5, 24}},
                            .add_presets = add_codegen_presets,
                            .parameters = untyped<gptj_parameters<CodegenConfig>>,
                            .lora_targets = kCodegenLoraTargets,

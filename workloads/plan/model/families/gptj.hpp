@@ -41,7 +41,7 @@ inline constexpr auto kGptJ =
     family<GptJConfig>({.name = "gptj",
                         .class_prefix = "GPTJ",
                         .fields = kGptJFields<GptJConfig>,
-                        .traits = {.sdpa = false},
+                        .traits = {.sdpa_since = {5, 24}},
                         .add_presets = add_gptj_presets,
                         .parameters = untyped<gptj_parameters<GptJConfig>>,
                         .lora_targets = kGptJLoraTargets,
