@@ -83,7 +83,11 @@ class RotaryAttention : public Module {
     output = eager::contiguous(eager::reshape(output, {output.size(0), output.size(1), -1}));
     output = (*out_proj_)(output);
     output = (*resid_dropout_)(output);
-    eager::end_of_frame(hidden_states, states.fused, states.query, states.key, states.value);
+    eager::end_of_frame(hidden_states, states.fused, states.query);
+    if (projections_ == GptJProjections::four_cores) {  // query, value, key = qkv.split(...)
+      eager::end_of_frame(states.value, states.key);
+    }
+    eager::end_of_frame(states.key, states.value);
     eager::end_of_frame(k_parts.rotated, k_parts.rest, q_parts.rotated, q_parts.rest);
     return result;
   }
