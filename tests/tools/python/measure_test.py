@@ -443,7 +443,7 @@ class Releases(Folder):
 
     def test_pairs_are_in_the_order_of_the_releases(self):
         names = [pair.name for pair in releases.pairs_of(argparse.Namespace(torch="2.6,2.15", transformers=None))]
-        self.assertEqual(names[0], "torch2.15-transformers5.23")
+        self.assertEqual(names[0], "torch2.15-transformers5.24")
         self.assertEqual(names[-1], "torch2.6-transformers5.12")
         self.assertEqual(len(names), 2 * len(releases.TRANSFORMERS))
 

@@ -20,7 +20,7 @@ CASES = HERE / "cases" / "releases.json"
 # Newest first. transformers: the oldest and newest known, and each in between that changed what is allocated
 # (workloads/README.md, "Sources").
 TORCH = ("2.15", "2.14", "2.13", "2.12", "2.11", "2.10", "2.8", "2.6")
-TRANSFORMERS = ("5.23", "5.21", "5.20", "5.19", "5.18", "5.15", "5.14", "5.13", "5.12")
+TRANSFORMERS = ("5.24", "5.23", "5.21", "5.20", "5.19", "5.18", "5.15", "5.14", "5.13", "5.12")
 LIMITS = ("--batch-minutes", "100000", "--timeout", "900")  # this command is itself what can be stopped and resumed
 CUT_OFF = ("timeout", "died")  # outcomes of the machine, not of the releases
 
