@@ -60,9 +60,10 @@ Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
 }
 
 // _configure_distributed_model: module.bfloat16() or half(); 0.19.8 leaves buffers as they are.
-// What may have another type are adapters.
+// What may have another type are adapters, and norms and embeddings that were prepared for training
+// beside quantised weights. Codes in integers stay.
 void Engine::convert_model() {
-  const DType dtype = nn::named_parameters(model_).front().tensor.dtype();
+  const DType dtype = model_dtype(plan_.precision);
   if (!is_low_precision(dtype)) {
     return;
   }
@@ -71,7 +72,8 @@ void Engine::convert_model() {
     return;
   }
   for (const auto& parameter : nn::named_parameters(model_)) {
-    if (parameter.tensor.dtype() != dtype) {
+    const DType own = parameter.tensor.dtype();
+    if (is_floating_point(own) && own != dtype) {
       const Tensor narrow = optim::make_like("to", parameter.tensor, dtype);
       model_.runtime().categorize(narrow, Category::parameter);
       set_data(parameter.tensor, narrow);
@@ -156,6 +158,9 @@ void Engine::backward(const Tensor& script_loss) {
     losses_ = losses_.defined() ? optim::make_like("add", losses_) : mean_loss;
   }
   const bool is_boundary = (micro_steps_ + 1) % plan_.grad_accum == 0;
+  if (is_boundary && runs_accelerate(plan_.framework)) {
+    callers_loss_ = script_loss;
+  }
   optimizer_->backward(loss, is_boundary);
   optimizer_->reduce_gradients(is_boundary);
   ++micro_steps_;
@@ -166,6 +171,7 @@ void Engine::step() {
   optimizer_->step();
   global_norm_ = optimizer_->global_norm();
   losses_.reset();
+  callers_loss_.reset();
 }
 
 }  // namespace highwater::deepspeed

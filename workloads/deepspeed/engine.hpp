@@ -44,7 +44,10 @@ class Engine : public Strategy {
   dist::ProcessGroup group_;
   eager::Tensor overflow_buffer_;
   std::unique_ptr<ZeroOptimizer> optimizer_;
-  eager::Tensor losses_;       ///< mean of this step's losses so far
+  eager::Tensor losses_;  ///< mean of this step's losses so far
+  /// accelerate's backward() ends with the step, while its caller has the loss and its graph
+  /// (accelerate 1.15, utils/deepspeed.py DeepSpeedEngineWrapper.backward).
+  eager::Tensor callers_loss_;
   eager::Tensor global_norm_;  ///< of the last step: kept until the next one is through
   int micro_steps_ = 0;
 };

@@ -1,6 +1,8 @@
 #include "workloads/deepspeed/partitioned_parameter.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/nvme.hpp"
@@ -83,46 +85,71 @@ void Gather::start_one() {
       empty(runtime, "deepspeed::all_gather", {parameter.partition_numel * group_.size()},
             parameter.tensor.dtype());
   runtime.categorize(buffer, Category::parameter);
-  work_ = group_.all_gather_async(buffer, on_device(parameter));
+  parts_.push_back({.parameters = parameters_,
+                    .flat = {},
+                    .work = group_.all_gather_async(buffer, on_device(parameter))});
   set_data(parameter.tensor, narrow_as(buffer, 0, parameter.sizes));
 }
 
-// The partitions are concatenated in place: torch.cat(..., out=).
+// _all_gather_coalesced: types in the order of their names.
 void Gather::start_several() {
+  std::map<std::string_view, std::vector<PartitionedParameter*>> by_type;
+  for (PartitionedParameter* parameter : parameters_) {
+    by_type[to_string(parameter->tensor.dtype())].push_back(parameter);
+  }
+  for (auto& [type, parameters] : by_type) {
+    parts_.push_back(started(std::move(parameters)));
+  }
+}
+
+// The partitions are concatenated in place: torch.cat(..., out=).
+Gather::Part Gather::started(std::vector<PartitionedParameter*> parameters) {
   Runtime& runtime = group_.runtime();
   std::int64_t elements = 0;
-  for (const PartitionedParameter* parameter : parameters_) {
+  for (const PartitionedParameter* parameter : parameters) {
     elements += parameter->partition_numel;
   }
-  flat_ = empty(runtime, "deepspeed::all_gather_coalesced", {elements * group_.size()},
-                parameters_.front()->tensor.dtype());
-  runtime.categorize(flat_, Category::communication);
+  Part part;
+  part.flat = empty(runtime, "deepspeed::all_gather_coalesced", {elements * group_.size()},
+                    parameters.front()->tensor.dtype());
+  runtime.categorize(part.flat, Category::communication);
   {
     std::vector<Tensor> inputs;
-    for (const PartitionedParameter* parameter : parameters_) {
+    for (const PartitionedParameter* parameter : parameters) {
       inputs.push_back(on_device(*parameter));
     }
     runtime.launch(1);
     eager::release_list(inputs);
   }
-  work_ = group_.all_gather_async(flat_, flat_);
+  part.work = group_.all_gather_async(part.flat, part.flat);
+  part.parameters = std::move(parameters);
+  return part;
 }
 
 void Gather::wait() {
   if (is_complete_) {
     return;
   }
-  work_.wait();
+  for (Part& part : parts_) {
+    wait(part);
+  }
   for (PartitionedParameter* parameter : parameters_) {
-    if (flat_.defined()) {
-      const Tensor whole =
-          empty(group_.runtime(), "cat", {parameter->numel}, parameter->tensor.dtype());
-      group_.runtime().categorize(whole, Category::parameter);
-      set_data(parameter->tensor, narrow_as(whole, 0, parameter->sizes));
-    }
     parameter->status = ParameterStatus::available;
   }
   is_complete_ = true;
+}
+
+void Gather::wait(Part& part) {
+  part.work.wait();
+  if (!part.flat.defined()) {
+    return;
+  }
+  for (PartitionedParameter* parameter : part.parameters) {
+    const Tensor whole =
+        empty(group_.runtime(), "cat", {parameter->numel}, parameter->tensor.dtype());
+    group_.runtime().categorize(whole, Category::parameter);
+    set_data(parameter->tensor, narrow_as(whole, 0, parameter->sizes));
+  }
 }
 
 void gather_now(dist::ProcessGroup& group, PartitionedParameter& parameter) {

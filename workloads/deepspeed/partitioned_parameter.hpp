@@ -46,7 +46,7 @@ struct PartitionedParameter {
   void release();
 };
 
-/// An all-gather under way.
+/// An all-gather under way. Parameters of different types go through a flat block for each type.
 class Gather {
  public:
   /// Starts it on the current stream. `parameters` are partitioned; the order does not matter.
@@ -56,13 +56,21 @@ class Gather {
   void wait();
 
  private:
+  /// What one collective gathers.
+  struct Part {
+    std::vector<PartitionedParameter*> parameters;
+    eager::Tensor flat;  ///< of several
+    dist::Work work;
+  };
+
   void start_one();
   void start_several();
+  Part started(std::vector<PartitionedParameter*> parameters);
+  void wait(Part& part);
 
   dist::ProcessGroup& group_;
   std::vector<PartitionedParameter*> parameters_;
-  eager::Tensor flat_;
-  dist::Work work_;
+  std::vector<Part> parts_;
   bool is_complete_ = false;
 };
 

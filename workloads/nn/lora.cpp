@@ -42,7 +42,6 @@ class LoraAdapter : public Adapter {
 
   Tensor run(Tensor x, const Forward& base_layer) const override {
     Tensor result = call_base_layer(x, base_layer);
-    layer_.reads(a_.weight);  // its type
     return form_ == AdapterForm::plain ? add_plainly(std::move(result), std::move(x))
                                        : add_separately(std::move(result), std::move(x));
   }
@@ -89,6 +88,7 @@ class LoraAdapter : public Adapter {
 
   [[nodiscard]] Tensor add_plainly(Tensor result, Tensor x) const {
     const DType type = result.dtype();
+    layer_.reads(a_.weight);  // its type
     x = eager::to_dtype(x, a_.weight.dtype());
     if (magnitude_) {
       Tensor changed = with_magnitude(result, x);
@@ -133,7 +133,10 @@ class LoraAdapter : public Adapter {
     }
     const bool converts = !a_.runtime().autocast.enabled;
     const DType type = result.dtype();
-    x = converts ? eager::to_dtype(x, a_.weight.dtype()) : x;
+    if (converts) {
+      layer_.reads(a_.weight);
+      x = eager::to_dtype(x, a_.weight.dtype());
+    }
     if (magnitude_) {
       Tensor changed = with_magnitude(result, x);
       result = std::move(changed);

@@ -1,8 +1,8 @@
 #include "workloads/nn/quantized/four_bit.hpp"
 
+#include <memory>
 #include <utility>
 
-#include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
 #include "workloads/kernels/gemm_4bit.hpp"
 
@@ -64,7 +64,8 @@ Tensor scales_of(const QuantState& state) {
 }
 
 // _dequant_linear_fallback: the weight in the input's type is a block of its own.
-Tensor linear_of_copy(const Tensor& x, const QuantState& state, const Tensor& bias) {
+Tensor linear_of_copy(const Tensor& x, const FourBitWeight& packed, const Tensor& bias) {
+  const QuantState& state = packed.state;
   Tensor scales = state.absmax;
   Tensor centred;
   if (state.is_nested()) {
@@ -73,12 +74,13 @@ Tensor linear_of_copy(const Tensor& x, const QuantState& state, const Tensor& bi
   }
   Tensor weight = eager::empty(x.runtime(), state.shape, x.dtype());
   x.runtime().categorize(weight, Category::weight_copy);
-  Tensor result = eager::linear(x, weight, bias);
+  Tensor result = packed.linear(x, weight, bias);
   eager::end_of_frame(scales, centred, weight);
   return result;
 }
 
-Tensor gemm_4bit(const Tensor& x, const QuantState& state, const Tensor& bias) {
+Tensor gemm_4bit(const Tensor& x, const FourBitWeight& packed, const Tensor& bias) {
+  const QuantState& state = packed.state;
   Runtime& runtime = x.runtime();
   const eager::OpScope op(runtime, "bitsandbytes::gemm_4bit");
   const Gemm4Bit gemm{.rows = x.numel() / x.size(-1),
@@ -87,7 +89,7 @@ Tensor gemm_4bit(const Tensor& x, const QuantState& state, const Tensor& bias) {
                       .dtype = x.dtype(),
                       .block_size = kBlockSize};
   if (!reads_4bit_weight(runtime.gpu, gemm)) {
-    return linear_of_copy(x, state, bias);
+    return linear_of_copy(x, packed, bias);
   }
   const Tensor rows = eager::contiguous(x);
   Dims sizes = x.sizes();
@@ -161,7 +163,10 @@ Tensor matmul_4bit(const Tensor& x, const FourBitWeight& weight, const Tensor& b
   Tensor output;
   {
     const eager::NoGrad no_grad(runtime);
-    output = gemm_4bit(x, weight.state, bias);
+    output = gemm_4bit(x, weight, bias);
+  }
+  if (node) {  // ctx.tensors, in no saved tensor: gathered codes live as long as the graph
+    node->context = std::make_shared<const Tensor>(eager::alias(weight.data));
   }
   eager::finish_node(node, output, [&weight](eager::Node& own, TensorList& grads) {
     return matmul_4bit_backward(own, grads, weight.state);

@@ -3,7 +3,7 @@
 // backends/cuda/ops.py).
 #pragma once
 
-#include "workloads/eager/tensor.hpp"
+#include "workloads/eager/ops.hpp"
 #include "workloads/plan/quantization.hpp"
 
 namespace highwater::nn {
@@ -26,9 +26,14 @@ struct QuantState {
   [[nodiscard]] bool is_nested() const { return offset.defined(); }
 };
 
+/// torch.nn.functional.linear as the process has it: ZeRO-3 puts its own there.
+using LinearFunction = eager::Tensor (*)(const eager::Tensor& input, const eager::Tensor& weight,
+                                         const eager::Tensor& bias);
+
 struct FourBitWeight {
   eager::Tensor data;  ///< the codes, a column of `storage` elements
   QuantState state;
+  LinearFunction linear = eager::linear;  ///< of a weight that was made in 16 bits
 };
 
 /// quantize_4bit() of a weight on the device.

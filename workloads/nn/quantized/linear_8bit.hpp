@@ -9,11 +9,15 @@ namespace highwater::nn {
 
 class Linear8Bit : public QuantizedWeight {
  public:
-  explicit Linear8Bit(EightBitWeight weight) : weight_(std::move(weight)) {}
+  /// `parameter` is the module's, which begins as another view of the codes.
+  Linear8Bit(EightBitWeight weight, Tensor parameter)
+      : weight_(std::move(weight)), parameter_(std::move(parameter)) {}
 
   [[nodiscard]] Tensor apply(const Tensor& x, const Tensor& bias) const override {
     convert_bias(bias, x.dtype());
-    return matmul_8bit(x, weight_, bias);
+    Tensor result = matmul_8bit(x, weight_, bias);
+    restore_parameter();
+    return result;
   }
 
   [[nodiscard]] Tensor dequantized() const override { return vectorwise_dequantized(weight_); }
@@ -28,7 +32,16 @@ class Linear8Bit : public QuantizedWeight {
   [[nodiscard]] std::optional<DType> adapter_dtype() const override { return std::nullopt; }
 
  private:
-  EightBitWeight weight_;
+  // self.weight.data = self.state.CB: what ZeRO-3 has gathered for the parameter is dropped.
+  void restore_parameter() const {
+    parameter_->storage = weight_.codes->storage;
+    parameter_->offset = weight_.codes->offset;
+    parameter_->sizes = weight_.codes.sizes();
+    parameter_->strides = weight_.codes->strides;
+  }
+
+  EightBitWeight weight_;  ///< state.CB and state.SCB, which the layer keeps
+  Tensor parameter_;
 };
 
 }  // namespace highwater::nn

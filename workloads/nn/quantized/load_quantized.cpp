@@ -7,6 +7,7 @@
 #include "workloads/nn/quantized/linear_4bit.hpp"
 #include "workloads/nn/quantized/linear_8bit.hpp"
 #include "workloads/nn/quantized/torchao_int8.hpp"
+#include "workloads/nn/zero3_linear.hpp"
 
 namespace highwater::nn {
 namespace {
@@ -76,14 +77,15 @@ class Loading {
     const Tensor weight = eager::to_cuda(linear.weight);
     FourBitWeight packed = quantize_4bit(weight, plan_.quantization, dynamic_map_);
     const Tensor data = packed.data;
+    packed.linear = replaces_linear(plan_) ? zero3_linear : eager::linear;
     linear.quantize(data, std::make_unique<Linear4Bit>(std::move(packed), compute_dtype_of(plan_)));
   }
 
   static void load_8bit(Linear& linear) {
     const InModule scope(linear);
     EightBitWeight packed = load_8bit_weight(linear.weight);
-    const Tensor codes = packed.codes;
-    linear.quantize(codes, std::make_unique<Linear8Bit>(std::move(packed)));
+    const Tensor parameter = eager::alias(packed.codes);
+    linear.quantize(parameter, std::make_unique<Linear8Bit>(std::move(packed), parameter));
   }
 
   static void load_torchao_int8(Linear& linear) {

@@ -2,6 +2,7 @@
 // BitsAndBytesConfig and TorchAoConfig), and what of them the simulation lacks.
 #include <array>
 
+#include "workloads/plan/deepspeed_release.hpp"
 #include "workloads/plan/model/families/bloom.hpp"
 #include "workloads/plan/model/families/codegen.hpp"
 #include "workloads/plan/model/families/gpt_bigcode.hpp"
@@ -28,6 +29,12 @@ bool has_known_layers(const ModelConfig& config) {
   return is_kin || config.is<OptConfig>() || config.is<BloomConfig>() ||
          config.is<GptNeoConfig>() || config.is<GptJConfig>() || config.is<CodegenConfig>() ||
          config.is<GptBigCodeConfig>();
+}
+
+/// DeepSpeed's engine with a stage that shards something.
+bool trains_by_zero(const PlanFacts& f) {
+  return uses_deepspeed(*f.plan) && f.plan->parallel.dp_kind != DataParallel::zero0 &&
+         is_recent_deepspeed(*f.plan);
 }
 
 /// Storage that mixed precision would convert.
@@ -96,18 +103,20 @@ constexpr std::array kQuantizationGaps{
     Rule{[](const PlanFacts& f) {
            const Framework framework = f.plan->framework;
            return is_quantized_plan(f) && framework != Framework::hf &&
-                  framework != Framework::torch && !runs_accelerate(framework);
+                  framework != Framework::torch && framework != Framework::deepspeed &&
+                  !runs_accelerate(framework);
          },
-         "quantize with this framework: the simulation has it for hf, torch, trainer, trl-sft and "
-         "accelerate-fsdp2 only; use one of them"},
+         "quantize with this framework: the simulation has it for hf, torch, deepspeed, trainer, "
+         "trl-sft and accelerate-fsdp2 only; use one of them"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_quantized_plan(f) &&
-                  (p.gpus() > p.dp ||
-                   (p.dp > 1 && p.dp_kind != DataParallel::ddp && !is_sharded(p)));
+                  (p.gpus() > p.dp || (p.dp > 1 && p.dp_kind != DataParallel::ddp &&
+                                       !is_sharded(p) && !trains_by_zero(f)));
          },
-         "quantize over several GPUs: the simulation has it with DDP and FSDP only; use --dp-kind "
-         "ddp, fsdp1 or fsdp2, or record the script (highwater record)"},
+         "quantize over several GPUs: the simulation has it with DDP, FSDP and DeepSpeed 0.19's "
+         "stages 1 to 3 only; use --dp-kind ddp, fsdp1, fsdp2, zero1, zero2 or zero3, or record "
+         "the script (highwater record)"},
 };
 
 }  // namespace
