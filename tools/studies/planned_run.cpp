@@ -12,6 +12,8 @@
 #include "tools/text/usage_errors.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/model/published_weights.hpp"
+#include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
 namespace {
@@ -26,10 +28,22 @@ void note_family_defaults(const std::string& word, const ModelSpec& model,
   }
 }
 
+/// Options that nobody gave, and that matter this much, are told.
+void note_published_weights(const TrainingPlan& plan, const OptionWords& given,
+                            std::vector<std::string>& notes) {
+  if (published_weights(plan.model) && find_word(given, "quantize") == nullptr) {
+    notes.push_back(fmt::format(
+        "{}: its quantization_config says that the checkpoint holds weights by bitsandbytes; "
+        "--quantize {} is taken",
+        plan.model.name, option_called("quantize").text(plan)));
+  }
+}
+
 PlannedRun run_of(TrainingPlan plan, const OptionWords& given) {
   PlannedRun run{std::move(plan), find_word(given, "gpu") != nullptr};
   if (const std::string* word = find_word(given, "model")) {
     note_family_defaults(*word, run.plan.model, run.notes);
+    note_published_weights(run.plan, given, run.notes);
   }
   return run;
 }

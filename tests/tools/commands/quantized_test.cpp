@@ -138,6 +138,14 @@ std::vector<Case> all_cases() {
       family("gptj", "int8"),
       family("gpt_bigcode", "nf4"),
       family("codegen", "fp4"),
+      {"script-qwen3_moe", kQuantized +
+                               "families/qwen3_moe.json --batch 2 --seq 128 --quantize nf4 "
+                               "--double-quant --prepare-kbit false "
+                               "--lora-targets q_proj,v_proj"},
+      {"script-olmoe", kQuantized + "families/olmoe.json --batch 2 --seq 128 --quantize fp4 "
+                                    "--prepare-kbit false --lora-targets q_proj,v_proj"},
+      {"script-read-nf4", kQuantized + "llama-bnb-4bit.json --batch 2 --seq 512"},
+      {"script-read-int8", kQuantized + "llama-bnb-8bit.json --batch 2 --seq 256"},
       {"script-int8-weight-only-checkpointed", llama + "int8-weight-only --checkpoint full"},
       {"script-int8-weight-only-qwen2",
        kLoops + "qwen2.json --batch 2 --seq 384 --quantize int8-weight-only "
@@ -183,6 +191,36 @@ TEST_CASE("quantised: Trainer and SFTTrainer over several ranks", "[cli][quantiz
     CHECK(above(simulated, recorded, "requested_bytes") <= kCounted);
     CHECK(above(simulated, recorded, "requested_bytes") >= -kUnsimulated);
   }
+}
+
+// Prepared experts compute in fp32, one after the other; the recording has no workspaces of their
+// products in the backward pass.
+TEST_CASE("quantised: mixtures in fp32 have the recorded peaks", "[cli][quantized]") {
+  for (const Case& run : std::vector<Case>{
+           {"script-mixtral",
+            kLoops + "mixtral.json --batch 2 --seq 128 --quantize nf4 --double-quant"},
+           {"script-qwen2_moe", kQuantized +
+                                    "families/qwen2_moe.json --batch 2 --seq 128 --quantize int8 "
+                                    "--checkpoint full --lora-targets all-linear"}}) {
+    const auto recorded =
+        peaks_of(json_of("replay " + recording_of(run)).at("devices").at(0).as_object());
+    const auto simulated = peaks_of(json_of("simulate" + plan_of(run)));
+    for (const char* peak :
+         {"requested_bytes", "allocated_bytes", "active_bytes", "reserved_bytes"}) {
+      CAPTURE(run.recording, peak);
+      CHECK(above(simulated, recorded, peak) == 0);
+    }
+  }
+}
+
+TEST_CASE("quantised: a checkpoint in 4 bits is told, and keeps its format", "[cli][quantized]") {
+  const std::string line =
+      "simulate --engine model --gpu h100-80 --precision bf16 --lora 16 --model " + kQuantized +
+      "llama-bnb-4bit.json --batch 1 --seq 64 ";
+  CHECK_THAT(run_line(line).out, Catch::Contains("--quantize nf4 is taken"));
+  const auto other = run_line(line + "--quantize int8");
+  CHECK(other.code == ExitCode::usage);
+  CHECK_THAT(other.err, Catch::Contains("the checkpoint's own format"));
 }
 
 // ZeRO-3 makes numbers of a few bytes that are not simulated; all else has the recorded size, in

@@ -90,6 +90,18 @@ EightBitWeight load_8bit_weight(const Tensor& weight) {
   return {std::move(rows.codes), std::move(rows.scales)};
 }
 
+// Scales, codes, and the number of their format, which is dropped.
+EightBitWeight read_8bit_weight(const Tensor& weight) {
+  eager::Runtime& runtime = weight.runtime();
+  const eager::OpScope op(runtime, "Bnb8bitDeserialize");
+  EightBitWeight packed;
+  packed.scales = eager::empty(runtime, {weight.size(0)}, DType::fp32);
+  packed.codes = eager::empty(runtime, weight.sizes(), DType::uint8);
+  runtime.categorize(packed.scales, Category::parameter);
+  const Tensor format = eager::empty(runtime, {}, DType::uint8);
+  return packed;
+}
+
 Tensor dequantize_8bit(const EightBitWeight& weight, DType dtype) {
   Tensor wide = eager::empty_like(weight.codes, dtype);
   wide.runtime().categorize(wide, Category::weight_copy);

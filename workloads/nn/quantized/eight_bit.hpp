@@ -17,6 +17,10 @@ struct EightBitWeight {
 /// Int8Params of a weight on the host, moved to the device.
 EightBitWeight load_8bit_weight(const eager::Tensor& weight);
 
+/// A weight whose codes a checkpoint holds, read from it: `weight` as it was before
+/// (integrations/bitsandbytes.py Bnb8bitDeserialize).
+EightBitWeight read_8bit_weight(const eager::Tensor& weight);
+
 /// The weight in `dtype`: CB.to(dtype).mul_(SCB...).
 eager::Tensor dequantize_8bit(const EightBitWeight& weight, DType dtype);
 

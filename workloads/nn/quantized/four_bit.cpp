@@ -1,6 +1,7 @@
 #include "workloads/nn/quantized/four_bit.hpp"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "workloads/eager/runtime.hpp"
@@ -114,6 +115,25 @@ TensorList matmul_4bit_backward(eager::Node& node, TensorList& grads, const Quan
   return result;
 }
 
+Tensor empty_codes(const Tensor& weight, const Quantization& quantization) {
+  const std::int64_t codes_of_element = 2 * item_size(quantization.storage);
+  return eager::empty(weight.runtime(), {(weight.numel() + 1) / codes_of_element, 1},
+                      quantization.storage);
+}
+
+// QuantState.as_dict(packed=True) as JSON; a mean of nested scales that is not zero has more
+// digits.
+std::int64_t bytes_of_text(const QuantState& state, bool is_nested) {
+  std::string text = R"({"quant_type": "nf4", "blocksize": )" + std::to_string(kBlockSize) +
+                     R"(, "dtype": ")" + std::string(to_string(state.dtype)) + R"(", "shape": [)" +
+                     std::to_string(state.shape[0]) + ", " + std::to_string(state.shape[1]) + "]";
+  if (is_nested) {
+    text += R"(, "nested_blocksize": )" + std::to_string(kNestedBlockSize) +
+            R"(, "nested_dtype": "float32", "nested_offset": 0.0)";
+  }
+  return std::ssize(text + "}");
+}
+
 // They live as long as the weight.
 void label(const QuantState& state) {
   for (const Tensor* part :
@@ -135,9 +155,7 @@ FourBitWeight quantize_4bit(const Tensor& weight, const Quantization& quantizati
   packed.state.shape = weight.sizes();
   packed.state.dtype = weight.dtype();
   Tensor scales = eager::empty(runtime, {blocks_of(weight.numel(), kBlockSize)}, DType::fp32);
-  const std::int64_t codes_of_element = 2 * item_size(quantization.storage);
-  packed.data =
-      eager::empty(runtime, {(weight.numel() + 1) / codes_of_element, 1}, quantization.storage);
+  packed.data = empty_codes(weight, quantization);
   packed.state.code = make_code(runtime);
   if (quantization.double_quant) {
     nest_scales(std::move(scales), dynamic_map, packed.state);
@@ -145,6 +163,32 @@ FourBitWeight quantize_4bit(const Tensor& weight, const Quantization& quantizati
     packed.state.absmax = std::move(scales);
   }
   label(packed.state);
+  return packed;
+}
+
+// In the order of the names of the tensors; their mean comes in a block of text, which is dropped.
+FourBitWeight read_4bit(const Tensor& weight, const Quantization& quantization) {
+  Runtime& runtime = weight.runtime();
+  const eager::OpScope op(runtime, "Params4bit.from_prequantized");
+  const std::int64_t blocks = blocks_of(weight.numel(), kBlockSize);
+  FourBitWeight packed;
+  QuantState& state = packed.state;
+  state.shape = weight.sizes();
+  state.dtype = weight.dtype();
+  packed.data = empty_codes(weight, quantization);
+  const bool is_nested = quantization.double_quant;
+  state.absmax = eager::empty(runtime, {blocks}, is_nested ? DType::uint8 : DType::fp32);
+  if (is_nested) {
+    state.nested_absmax = eager::empty(runtime, {blocks_of(blocks, kNestedBlockSize)}, DType::fp32);
+    state.nested_code = eager::empty(runtime, {kDynamicCodes}, DType::fp32);
+  }
+  state.code = eager::empty(runtime, {kCodes}, DType::fp32);
+  const Tensor text = eager::empty(runtime, {bytes_of_text(state, is_nested)}, DType::uint8);
+  runtime.synchronize();
+  if (is_nested) {
+    state.offset = eager::empty(runtime, {}, DType::fp32);
+  }
+  label(state);
   return packed;
 }
 

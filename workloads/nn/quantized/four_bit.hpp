@@ -40,6 +40,10 @@ struct FourBitWeight {
 FourBitWeight quantize_4bit(const eager::Tensor& weight, const Quantization& quantization,
                             DynamicMap& dynamic_map);
 
+/// A weight whose codes and state a checkpoint holds, read from it: `weight` as it was before
+/// (Params4bit.from_prequantized, QuantState.from_dict).
+FourBitWeight read_4bit(const eager::Tensor& weight, const Quantization& quantization);
+
 /// dequantize_4bit(): a new block.
 eager::Tensor dequantize_4bit(const QuantState& state);
 

@@ -8,6 +8,7 @@
 #include "workloads/nn/quantized/linear_8bit.hpp"
 #include "workloads/nn/quantized/torchao_int8.hpp"
 #include "workloads/nn/zero3_linear.hpp"
+#include "workloads/plan/model/published_weights.hpp"
 
 namespace highwater::nn {
 namespace {
@@ -45,15 +46,50 @@ DType compute_dtype_of(const TrainingPlan& plan) {
   return plan.quantization.compute_dtype.value_or(compute_dtype(plan.precision));
 }
 
+/// torch.stack of one matrix of all experts, which came to the device before.
+Tensor stacked(std::vector<Tensor>& matrices) {
+  Tensor merged = eager::stack(matrices, 0);
+  eager::release_list(matrices);
+  return merged;
+}
+
+// WeightConverter.convert: first come all tensors, then MergeModulelist and Concatenate work
+// through them.
+void load_experts(const Tensor& parameter, int count) {
+  eager::Runtime& runtime = parameter.runtime();
+  const eager::NoGrad no_grad(runtime);
+  const Dims sizes{parameter.size(1) / count, parameter.size(2)};
+  std::vector<std::vector<Tensor>> collected(static_cast<std::size_t>(count));
+  for (std::vector<Tensor>& matrices : collected) {
+    for (std::int64_t expert = 0; expert < parameter.size(0); ++expert) {
+      matrices.push_back(
+          eager::to_cuda(eager::empty_on(runtime, eager::Place::host, sizes, parameter.dtype())));
+    }
+  }
+  std::vector<Tensor> merged;
+  for (std::vector<Tensor>& matrices : collected) {
+    merged.push_back(stacked(matrices));
+  }
+  const Tensor whole = count == 1 ? merged.front() : eager::cat(merged, 1);
+  for (Tensor& part : merged) {
+    part.reset();
+  }
+  parameter->storage = whole->storage;
+  runtime.categorize(parameter, Category::parameter);
+}
+
 class Loading {
  public:
-  explicit Loading(Module& root) : plan_(root.context().plan) {}
+  explicit Loading(Module& root)
+      : plan_(root.context().plan), reads_codes_(published_weights(plan_.model).has_value()) {}
 
   void load(const CheckpointEntry& entry) {
-    if (entry.quantizable == nullptr) {
-      move_tensor_to_cuda(entry.tensor, Category::parameter);
-    } else {
+    if (entry.quantizable != nullptr) {
       load_weight(*entry.quantizable);
+    } else if (entry.matrices_of_expert > 0) {
+      load_experts(entry.tensor, entry.matrices_of_expert);
+    } else {
+      move_tensor_to_cuda(entry.tensor, Category::parameter);
     }
   }
 
@@ -74,16 +110,22 @@ class Loading {
 
   void load_4bit(Linear& linear) {
     const InModule scope(linear);
-    const Tensor weight = eager::to_cuda(linear.weight);
-    FourBitWeight packed = quantize_4bit(weight, plan_.quantization, dynamic_map_);
+    FourBitWeight packed =
+        reads_codes_ ? read_4bit(linear.weight, plan_.quantization) : quantized_4bit(linear);
     const Tensor data = packed.data;
     packed.linear = replaces_linear(plan_) ? zero3_linear : eager::linear;
     linear.quantize(data, std::make_unique<Linear4Bit>(std::move(packed), compute_dtype_of(plan_)));
   }
 
-  static void load_8bit(Linear& linear) {
+  FourBitWeight quantized_4bit(const Linear& linear) {
+    const Tensor weight = eager::to_cuda(linear.weight);
+    return quantize_4bit(weight, plan_.quantization, dynamic_map_);
+  }
+
+  void load_8bit(Linear& linear) {
     const InModule scope(linear);
-    EightBitWeight packed = load_8bit_weight(linear.weight);
+    EightBitWeight packed =
+        reads_codes_ ? read_8bit_weight(linear.weight) : load_8bit_weight(linear.weight);
     const Tensor parameter = eager::alias(packed.codes);
     linear.quantize(parameter, std::make_unique<Linear8Bit>(std::move(packed), parameter));
   }
@@ -97,6 +139,7 @@ class Loading {
   }
 
   const TrainingPlan& plan_;
+  bool reads_codes_;  ///< the checkpoint holds them
   DynamicMap dynamic_map_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "traces/overloaded.hpp"
 #include "workloads/plan/model/activation.hpp"
+#include "workloads/plan/model/published_weights.hpp"
 
 namespace highwater {
 namespace {
@@ -22,11 +23,18 @@ std::optional<json::value> value_json(const FieldValue& value) {
       value);
 }
 
+// A script quantises weights in 16 bits itself.
+std::string without_published_weights(const std::string& text) {
+  json::value config = json::parse(text);
+  config.as_object().erase("quantization_config");
+  return json::serialize(config);
+}
+
 }  // namespace
 
 std::string config_json(const ModelSpec& spec) {
   if (!spec.config_text.empty()) {
-    return spec.config_text;
+    return published_weights(spec) ? without_published_weights(spec.config_text) : spec.config_text;
   }
   const Family& family = spec.config.family();
   json::object object{{"model_type", family.name}};

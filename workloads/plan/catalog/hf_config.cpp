@@ -16,6 +16,7 @@
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/model/published_weights.hpp"
 
 namespace highwater {
 namespace {
@@ -116,8 +117,6 @@ constexpr std::string_view kBaseModel =
     "--quantize nf4 and --lora, or record the script (highwater record)";
 
 constexpr std::array kPublishedFormats{
-    PublishedFormat{"bitsandbytes",
-                    "delete the field, and add --quantize nf4, fp4 or int8 with --lora"},
     PublishedFormat{"gptq", kBaseModel}, PublishedFormat{"awq", kBaseModel},
     PublishedFormat{"mxfp4",
                     "transformers trains these weights after it has made them bf16 "
@@ -130,13 +129,18 @@ std::string_view what_to_do_with(std::string_view method) {
                                           : found->what_to_do;
 }
 
-/// Weights published in fp8 are trained in the precision of the plan; other methods replace layers.
-void refuse_quantized(JsonFields& fields) {
+/// Weights published in fp8 are trained in the precision of the plan; bitsandbytes' are read as
+/// they are; other methods replace layers.
+void check_published(JsonFields& fields) {
   auto config = fields.child("quantization_config");
   if (!config) {
     return;
   }
   const std::string method = config->text("quant_method");
+  if (method == kBitsAndBytes) {
+    static_cast<void>(read_bitsandbytes(*config));
+    return;
+  }
   if (method != "fp8") {
     fields.add_problem(
         "quantization_config",
@@ -240,7 +244,7 @@ ModelSpec read_hf(const json::object& object, const std::string& path, std::stri
     }
     return read_without_family(object, source);
   }
-  refuse_quantized(fields);
+  check_published(fields);
   refuse_other_heads(fields);
   ModelSpec spec{fields.text("_name_or_path"), std::string(source), read_config(*family, fields),
                  left_to_family(*family, fields)};

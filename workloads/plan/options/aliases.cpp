@@ -161,7 +161,7 @@ struct UnmodelledValue {
 
 constexpr std::string_view kOnlyInt8 =
     "PEFT trains no adapters beside torchao's 4-bit weights (\"only supports int8 weights for "
-    "now\")";
+    "now\"), whose product has no backward pass";
 constexpr std::string_view kNoGradients =
     "torchao's products of inputs in 8 bits have no backward pass";
 

@@ -6,6 +6,7 @@
 #include "traces/release.hpp"
 #include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/model/published_weights.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 
@@ -75,7 +76,55 @@ bool are_all(const TrainingPlan& plan, std::string_view dtype) {
                              [&](const ListedParameter& listed) { return listed.dtype == dtype; });
 }
 
+/// The weights of the checkpoint that config.json describes.
+template <const auto& format>
+bool publishes(const TrainingPlan& plan) {
+  const auto weights = published_weights(plan.model);
+  return weights && weights->format == format;
+}
+
+/// What is read as the checkpoint has it.
+std::optional<PublishedWeights> published_4bit(const TrainingPlan& plan) {
+  return is_4bit(plan.quantization) ? published_weights(plan.model) : std::nullopt;
+}
+
+bool has_nested_scales(const TrainingPlan& plan) {
+  const auto weights = published_4bit(plan);
+  return weights && weights->double_quant;
+}
+
+template <const auto& word>
+bool is_stored_in(const TrainingPlan& plan) {
+  const auto weights = published_4bit(plan);
+  return weights && weights->storage == word;
+}
+
+template <const auto& word>
+bool is_computed_in(const TrainingPlan& plan) {
+  const auto weights = published_4bit(plan);
+  return weights && weights->compute_dtype == word;
+}
+
+constexpr std::string_view kNf4 = "nf4";
+constexpr std::string_view kFp4 = "fp4";
+constexpr std::string_view kInt8 = "int8";
+constexpr std::string_view kBf16 = "bf16";
+constexpr std::string_view kFp16 = "fp16";
+constexpr std::string_view kFp32 = "fp32";
+
 constexpr std::array kImpliedDefaults{
+    // transformers 5.23, quantizers/auto.py: a checkpoint's own quantization_config. What follows
+    // may ask about it.
+    ImpliedDefault{"quantize", publishes<kNf4>, kNf4},
+    ImpliedDefault{"quantize", publishes<kFp4>, kFp4},
+    ImpliedDefault{"quantize", publishes<kInt8>, kInt8},
+    ImpliedDefault{"double-quant", has_nested_scales, "true"},
+    ImpliedDefault{"quant-storage", is_stored_in<kBf16>, kBf16},
+    ImpliedDefault{"quant-storage", is_stored_in<kFp16>, kFp16},
+    ImpliedDefault{"quant-storage", is_stored_in<kFp32>, kFp32},
+    ImpliedDefault{"quant-compute-dtype", is_computed_in<kBf16>, kBf16},
+    ImpliedDefault{"quant-compute-dtype", is_computed_in<kFp16>, kFp16},
+    ImpliedDefault{"quant-compute-dtype", is_computed_in<kFp32>, kFp32},
     ImpliedDefault{"precision", [](const TrainingPlan& plan) { return are_all(plan, "bfloat16"); },
                    "bf16"},
     ImpliedDefault{"precision", [](const TrainingPlan& plan) { return are_all(plan, "float16"); },

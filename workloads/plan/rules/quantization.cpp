@@ -10,6 +10,7 @@
 #include "workloads/plan/model/families/gptj.hpp"
 #include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/model/families/opt.hpp"
+#include "workloads/plan/model/published_weights.hpp"
 #include "workloads/plan/rules/tables.hpp"
 
 namespace highwater::plan_rules {
@@ -23,10 +24,24 @@ bool shards_quantized(const PlanFacts& f) {
   return is_quantized_plan(f) && is_sharded(f.plan->parallel);
 }
 
+/// The option's value for the format that a checkpoint has.
+WeightFormat format_of(const PublishedWeights& published) {
+  return published.format == "nf4"   ? WeightFormat::nf4
+         : published.format == "fp4" ? WeightFormat::fp4
+                                     : WeightFormat::int8;
+}
+
+/// Mixtures whose experts' parameters are recorded: transformers 5.23 merges them while it loads
+/// (conversion_mapping.py: mixtral, qwen2_moe), and leaves them in 16 bits.
+bool is_known_mixture(const ModelConfig& config) {
+  const std::string_view name = config.family().name;
+  return name == "mixtral" || name == "qwen2_moe" || name == "qwen3_moe" || name == "olmoe";
+}
+
 /// Decoders whose layers bitsandbytes replaces as it does LLaMA's.
 bool has_known_layers(const ModelConfig& config) {
   const bool is_kin = config.is<LlamaConfig>() && !has_field(config, FieldRole::experts);
-  return is_kin || config.is<OptConfig>() || config.is<BloomConfig>() ||
+  return is_kin || is_known_mixture(config) || config.is<OptConfig>() || config.is<BloomConfig>() ||
          config.is<GptNeoConfig>() || config.is<GptJConfig>() || config.is<CodegenConfig>() ||
          config.is<GptBigCodeConfig>();
 }
@@ -57,6 +72,13 @@ constexpr std::array kQuantizationRules{
          },
          "quantize without lora: quantised weights are frozen, and nothing would be trained; add "
          "--lora with a rank"},
+    // transformers 5.23, quantizers/auto.py merge_quantization_configs.
+    Rule{[](const PlanFacts& f) {
+           const auto published = published_weights(f.plan->model);
+           return published && format_of(*published) != f.plan->quantization.weights;
+         },
+         "quantize with a quantization_config in the config.json: the checkpoint's own format is "
+         "kept whatever is asked for; omit quantize, or delete the field"},
     Rule{[](const PlanFacts& f) { return is_quantized_plan(f) && f.plan->init != ModelInit::cpu; },
          "quantize with init device, meta, pretrained-half: weights are quantised while "
          "from_pretrained() brings them to the device; omit init"},
@@ -98,8 +120,22 @@ constexpr std::array kQuantizationGaps{
            return is_quantized_plan(f) &&
                   (f.plan->model_code != ModelCode::hf || !has_known_layers(f.plan->model.config));
          },
-         "quantize with this model: the simulation has it for transformers' decoders without "
-         "experts whose layers are nn.Linear (not GPT-2's Conv1D, T5 or BERT); use --engine torch"},
+         "quantize with this model: the simulation has it for transformers' decoders and for "
+         "mixtures as Mixtral, Qwen2-MoE, Qwen3-MoE and OLMoE whose layers are nn.Linear (not "
+         "GPT-2's Conv1D, T5, BERT "
+         "and other mixtures); "
+         "use --engine torch"},
+    Rule{[](const PlanFacts& f) {
+           return is_torchao(f.plan->quantization) && is_known_mixture(f.plan->model.config);
+         },
+         "quantize int8-weight-only with mixtures: not supported yet by the simulation; use nf4, "
+         "fp4 or int8"},
+    Rule{[](const PlanFacts& f) {
+           const auto published = published_weights(f.plan->model);
+           return is_quantized_plan(f) && published && published->quantizes_head;
+         },
+         "quantization_config.llm_int8_skip_modules does not name the head, which is quantised "
+         "then: not supported yet by the simulation; use --engine torch"},
     Rule{[](const PlanFacts& f) {
            const Framework framework = f.plan->framework;
            return is_quantized_plan(f) && framework != Framework::hf &&

@@ -19,6 +19,7 @@
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
+#include "workloads/plan/model/published_weights.hpp"
 
 using namespace highwater;
 namespace json = boost::json;
@@ -301,6 +302,32 @@ TEST_CASE("config.json: fp8 weights are trained in the plan's precision, other m
   CHECK_THAT(
       input_error(R"({"model_type": "llama", "quantization_config": {"quant_method": "awq"}})"),
       Contains("--quantize nf4 and --lora"));
+}
+
+TEST_CASE("config.json: weights that bitsandbytes published", "[models]") {
+  const auto published = [](const std::string& fields) {
+    return published_weights(from_text(R"({"model_type": "llama", "quantization_config": {)" +
+                                       fields + R"(, "quant_method": "bitsandbytes"}})"));
+  };
+  const auto in_4bit = published(
+      R"("load_in_4bit": true, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": true,
+         "bnb_4bit_compute_dtype": "bfloat16", "llm_int8_skip_modules": null)");
+  REQUIRE(in_4bit);
+  CHECK(in_4bit->format == "nf4");
+  CHECK(in_4bit->double_quant);
+  CHECK(in_4bit->compute_dtype == "bf16");
+  CHECK(in_4bit->storage == "uint8");
+  CHECK_FALSE(in_4bit->quantizes_head);
+  const auto in_8bit =
+      published(R"("_load_in_8bit": true, "llm_int8_skip_modules": ["model.layers.1"])");
+  REQUIRE(in_8bit);
+  CHECK(in_8bit->format == "int8");
+  CHECK(in_8bit->unquantized == std::vector<std::string>{"model.layers.1"});
+  CHECK(in_8bit->quantizes_head);
+  CHECK_FALSE(published(R"("load_in_4bit": false)"));
+  CHECK_THAT(input_error(R"({"model_type": "llama", "quantization_config": {"load_in_4bit": true,
+        "bnb_4bit_quant_storage": "int3", "quant_method": "bitsandbytes"}})"),
+             Contains("is int3"));
 }
 
 TEST_CASE("config.json: what is not simulated is refused, not ignored", "[models]") {
