@@ -46,6 +46,17 @@ std::int64_t above(const boost::json::object& simulated, const boost::json::obje
   return simulated.at(peak).to_number<std::int64_t>() - recorded.at(peak).to_number<std::int64_t>();
 }
 
+void check_peaks(const Case& run) {
+  const auto recorded =
+      peaks_of(json_of("replay " + recording_of(run)).at("devices").at(0).as_object());
+  const auto simulated = peaks_of(json_of("simulate" + plan_of(run)));
+  for (const char* peak :
+       {"requested_bytes", "allocated_bytes", "active_bytes", "reserved_bytes"}) {
+    CAPTURE(run.recording, peak);
+    CHECK(above(simulated, recorded, peak) == 0);
+  }
+}
+
 /// "+BYTES" of each request and "-N" of each free of the request number N, in order.
 std::vector<std::string> requests_in(const std::string& text_trace) {
   std::ifstream file(text_trace);
@@ -202,14 +213,7 @@ TEST_CASE("quantised: mixtures in fp32 have the recorded peaks", "[cli][quantize
            {"script-qwen2_moe", kQuantized +
                                     "families/qwen2_moe.json --batch 2 --seq 128 --quantize int8 "
                                     "--checkpoint full --lora-targets all-linear"}}) {
-    const auto recorded =
-        peaks_of(json_of("replay " + recording_of(run)).at("devices").at(0).as_object());
-    const auto simulated = peaks_of(json_of("simulate" + plan_of(run)));
-    for (const char* peak :
-         {"requested_bytes", "allocated_bytes", "active_bytes", "reserved_bytes"}) {
-      CAPTURE(run.recording, peak);
-      CHECK(above(simulated, recorded, peak) == 0);
-    }
+    check_peaks(run);
   }
 }
 
@@ -302,13 +306,6 @@ TEST_CASE("quantised: plain loops make the recorded requests in their order", "[
 
 TEST_CASE("quantised: all four peaks are those of the recording", "[cli][quantized]") {
   for (const Case& run : all_cases()) {
-    const auto recorded =
-        peaks_of(json_of("replay " + recording_of(run)).at("devices").at(0).as_object());
-    const auto simulated = peaks_of(json_of("simulate" + plan_of(run)));
-    for (const char* peak :
-         {"requested_bytes", "allocated_bytes", "active_bytes", "reserved_bytes"}) {
-      CAPTURE(run.recording, peak);
-      CHECK(above(simulated, recorded, peak) == 0);
-    }
+    check_peaks(run);
   }
 }
