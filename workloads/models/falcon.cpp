@@ -1,4 +1,4 @@
-// Falcon (transformers 5.23, models/falcon/modeling_falcon.py) with rotary positions.
+// Falcon (transformers 5.23 and 5.24, models/falcon/modeling_falcon.py) with rotary positions.
 #include "workloads/plan/model/families/falcon.hpp"
 
 #include <string>
@@ -250,9 +250,11 @@ class FalconModel : public Module {
     Tensor inputs_embeds = embeddings_(inputs.input_ids);
     Tensor position_ids = position_ids_of(inputs, runtime(), inputs_embeds.size(1));
     FalconInputs about{.cache = cache};
+    // Since 5.24 the mask asks whether positions begin anew.
+    const Tensor asked_about = runtime().transformers < Release{5, 24} ? Tensor{} : position_ids;
     about.mask = nn::create_causal_mask(context(), {.inputs_embeds = inputs_embeds,
                                                     .attention_mask = inputs.attention_mask,
-                                                    .position_ids = Tensor{},
+                                                    .position_ids = asked_about,
                                                     .has_cache = cache != nullptr,
                                                     .always = true});
     Tensor states = inputs_embeds;

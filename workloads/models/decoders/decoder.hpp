@@ -13,13 +13,43 @@
 namespace highwater::models {
 
 /// What a block is given beside the hidden states.
+/// Keys and values that a layer leaves behind: a tuple, released from its end.
+struct KeptStates {
+  Tensor key;
+  Tensor value;
+
+  void keep(const Tensor& new_key, const Tensor& new_value) {
+    eager::end_of_frame(value, key);
+    key = new_key;
+    value = new_value;
+  }
+};
+
+/// Gemma 4's shared_kv_states: of the last layer of each kind.
+struct SharedStates {
+  KeptStates full;
+  KeptStates windowed;
+
+  SharedStates() = default;
+  SharedStates(const SharedStates&) = delete;
+  SharedStates& operator=(const SharedStates&) = delete;
+
+  ~SharedStates() {
+    eager::end_of_frame(windowed.value, windowed.key);
+    eager::end_of_frame(full.value, full.key);
+  }
+};
+
+using SharedStatesPtr = std::shared_ptr<SharedStates>;
+
 struct BlockInputs {
   Tensor layer_input;  ///< Gemma 4's, of this layer
   CosSin positions;
   Tensor mask;
   nn::CachePtr cache;
-  Tensor query_scale;   ///< of layers without positions: Beam
-  bool slides = false;  ///< the block's cache is a sliding window
+  Tensor query_scale;      ///< of layers without positions: Beam
+  bool slides = false;     ///< the block's cache is a sliding window
+  SharedStatesPtr shared;  ///< null: nothing is left behind
 };
 
 /// A block's attention, with its projections.

@@ -4,9 +4,24 @@
 
 namespace highwater::models {
 
+namespace {
+
+bool is_last_of_its_kind(const LlamaConfig& config, std::int64_t layer) {
+  const bool slides = window_of(config, layer).has_value();
+  for (std::int64_t later = layer + 1; later < config.num_hidden_layers; ++later) {
+    if (window_of(config, later).has_value() == slides) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 Gemma4Attention::Gemma4Attention(Module* parent, std::int64_t layer, const LlamaConfig& config)
     : DecoderAttention(parent, "self_attn"),
       config_(config),
+      stores_(is_last_of_its_kind(config, layer)),
       head_dim_(head_dim_of(config, layer)),
       q_proj_(this, "q_proj", config.hidden_size, config.num_attention_heads * head_dim_,
               nn::bias_if(config.attention_bias)),
@@ -31,6 +46,13 @@ Tensor Gemma4Attention::turned(const Tensor& states, const CosSin& positions) co
   return apply_rotary(states, cos, sin);
 }
 
+void Gemma4Attention::leave_behind(const BlockInputs& inputs, const Tensor& key,
+                                   const Tensor& value) const {
+  if (stores_ && inputs.shared) {
+    (inputs.slides ? inputs.shared->windowed : inputs.shared->full).keep(key, value);
+  }
+}
+
 AttentionResult Gemma4Attention::operator()(Tensor hidden_states, const BlockInputs& inputs) const {
   const nn::InModule scope(*this);
   Tensor query = heads(q_proj_(hidden_states));
@@ -49,6 +71,7 @@ AttentionResult Gemma4Attention::operator()(Tensor hidden_states, const BlockInp
   } else if (inputs.cache) {
     inputs.cache->update(key, value);
   }
+  leave_behind(inputs, key, value);
   AttentionCall call{
       .query = query,
       .key = key,

@@ -1,5 +1,6 @@
-// Gemma4TextAttention (transformers 5.23): values pass a norm, heads are wider in layers without a
-// window, and queries are done before keys and values begin.
+// Gemma4TextAttention (transformers 5.23, 5.24): values pass a norm, heads are wider in layers
+// without a window, and queries are done before keys and values begin. Since 5.24 the last layer of
+// each kind leaves its keys and values behind, for models that reuse them.
 #pragma once
 
 #include "workloads/models/decoders/decoder.hpp"
@@ -18,7 +19,10 @@ class Gemma4Attention : public DecoderAttention {
   [[nodiscard]] Tensor heads(const Tensor& projected) const;
   [[nodiscard]] Tensor turned(const Tensor& states, const CosSin& positions) const;
 
+  void leave_behind(const BlockInputs& inputs, const Tensor& key, const Tensor& value) const;
+
   LlamaConfig config_;
+  bool stores_;  ///< kv_sharing_modes[layer] == "store"
   std::int64_t head_dim_;
   nn::Linear q_proj_;
   Norm q_norm_;

@@ -38,6 +38,7 @@ struct ModelFrame {
   Tensor query_scale;     ///< of layers without positions: Beam
   CosSin sliding_tables;  ///< of layers with a window, where kinds have tables of their own
   nn::CachePtr cache;
+  SharedStatesPtr shared;  ///< Gemma 4's
 };
 
 class LlamaModel : public Module {
@@ -93,6 +94,10 @@ class LlamaModel : public Module {
       states = eager::mul(states, 1.0);
     }
     make_tables(frame, states);
+    if (config_.code->attention == AttentionCode::normed_values &&
+        runtime().transformers >= Release{5, 24}) {
+      frame.shared = std::make_shared<SharedStates>();
+    }
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       states = run(i, states, frame);
     }
@@ -223,13 +228,15 @@ class LlamaModel : public Module {
     return run_block(
         block, index,
         [&block, slides, cache = frame.cache, scale = slides ? Tensor{} : frame.query_scale,
-         tables = tables_at()](const std::vector<Tensor>& in, const Keywords& named) {
+         tables = tables_at(),
+         shared = frame.shared](const std::vector<Tensor>& in, const Keywords& named) {
           return block(in[0], {.layer_input = in.size() > 1 ? in[1] : Tensor{},
                                .positions = {.cos = named[tables][0], .sin = named[tables][1]},
                                .mask = named[0][0],
                                .cache = cache,
                                .query_scale = scale,
-                               .slides = slides});
+                               .slides = slides,
+                               .shared = shared});
         },
         arguments_of(states, index, frame),
         in_source_order(mask, slides ? frame.sliding_tables : frame.tables, frame));
@@ -266,6 +273,7 @@ class LlamaModel : public Module {
     } else {
       eager::end_of_frame(frame.position_ids, frame.inputs_embeds, frame.mask);
     }
+    frame.shared.reset();
     eager::end_of_frame(frame.tables.sin, frame.tables.cos, frame.query_scale);
     eager::end_of_frame(frame.sliding_tables.sin, frame.sliding_tables.cos);
   }
