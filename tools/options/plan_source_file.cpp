@@ -102,8 +102,17 @@ std::optional<std::string> find_file(const std::string& path, const fs::path& fr
   return std::nullopt;
 }
 
+/// Words and data have endings of configurations, too: --vocab-file vocab.json.
+bool is_data(std::string_view key) {
+  constexpr std::array<std::string_view, 6> kParts{"*vocab*",     "*merge*", "*token*",
+                                                   "*data*", "train_file", "validation_file"};
+  return std::ranges::any_of(kParts,
+                             [&](std::string_view part) { return matches_key(part, key); });
+}
+
 bool names_settings(const Setting& setting) {
-  return setting.kind == SettingKind::text && reader_of(setting.value) != nullptr;
+  return setting.kind == SettingKind::text && reader_of(setting.value) != nullptr &&
+         !is_data(setting.key);
 }
 
 /// The files of one launch line: those of its program come first in that program's options, since
@@ -148,7 +157,7 @@ class LaunchReader {
   void follow(const Setting& setting) {
     const auto path = names_settings(setting) ? find_file(setting.value, *file_) : std::nullopt;
     const auto settings = path ? read_settings(*path) : std::nullopt;
-    if (!settings) {
+    if (!settings || !is_of_some_program(*settings)) {
       return;
     }
     if (is_of_program(*settings, *path)) {
@@ -187,10 +196,32 @@ std::string in_one_line(std::string text) {
 /// The name of a launch line in messages.
 constexpr const char* kTypedLine = "the launch line";
 
+/// "bash train.sh 7B": the line that the script has when it is called so.
+std::optional<LaunchLine> called_script(const std::string& text) {
+  const std::optional<ScriptCall> call = read_script_call(text, kTypedLine);
+  if (!call || !is_small(call->script)) {
+    return std::nullopt;
+  }
+  return read_launch_line(read_text_file(call->script), call->script, call->arguments);
+}
+
+/// The file in which `text` has its launch line, for messages and for files beside it.
+std::string file_of(const std::string& text) {
+  std::error_code error;
+  if (fs::exists(text, error)) {
+    return text;
+  }
+  const std::optional<ScriptCall> call = read_script_call(text, kTypedLine);
+  return call && is_small(call->script) ? call->script : kTypedLine;
+}
+
 /// The launch line that `text` is, or that the script of that name has.
 std::optional<LaunchLine> launch_line_of(const std::string& text) {
   std::error_code error;
   if (!fs::exists(text, error) && text.find(' ') != std::string::npos) {
+    if (auto line = called_script(text)) {
+      return line;
+    }
     return read_launch_line(in_one_line(text), kTypedLine);
   }
   if (is_script(text) && is_small(text)) {
@@ -245,8 +276,7 @@ std::vector<PlanSource> read_python_configuration(const std::string& text,
   if (!line) {
     return {plan_of_titan({text}, text, python)};
   }
-  std::error_code error;
-  const std::string file = fs::exists(text, error) ? text : kTypedLine;
+  const std::string file = file_of(text);
   std::vector<PlanSource> sources{plan_of_launcher(*line, file)};
   sources.push_back(plan_of_titan(words_of(line->options), file, python));
   return sources;
@@ -257,8 +287,7 @@ std::vector<PlanSource> read_plan_sources(const std::string& text) {
     return {plan_of_published(*run)};
   }
   if (auto line = launch_line_of(text)) {
-    std::error_code error;
-    const std::string file = fs::exists(text, error) ? text : kTypedLine;
+    const std::string file = file_of(text);
     return LaunchReader(std::move(*line), file).read();
   }
   if (const auto settings = read_settings(text)) {

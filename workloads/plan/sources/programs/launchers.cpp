@@ -55,6 +55,7 @@ constexpr std::array kTorchrun{
     ignored("m", kStart),
     ignored("module", kStart),
     ignored("no_python", kStart),
+    ignored("use_env", kStart),
 };
 
 // srun(1) of Slurm 24.

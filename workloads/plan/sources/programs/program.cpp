@@ -34,11 +34,17 @@ std::size_t known_keys(const Program& program, const SettingList& settings) {
   }));
 }
 
-/// The best of `candidates` with how many keys it knows.
+bool has_mark(const Program& program, const SettingList& settings) {
+  return program.mark.empty() || std::ranges::any_of(settings.list(), [&](const Setting& row) {
+           return matches_key(program.mark, row.key);
+         });
+}
+
+/// The one that knows most keys, with how many.
 std::pair<const Program*, std::size_t> best_program(const SettingList& settings) {
   std::pair<const Program*, std::size_t> best{nullptr, 0};
   for (const Program& program : programs()) {
-    const std::size_t known = known_keys(program, settings);
+    const std::size_t known = has_mark(program, settings) ? known_keys(program, settings) : 0;
     if (known > best.second) {
       best = {&program, known};
     }
@@ -136,6 +142,10 @@ std::string names_of_programs() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+bool is_of_some_program(const SettingList& settings) {
+  return best_program(settings).first != nullptr;
+}
+
 const Program& program_of(const SettingList& settings, const std::string& file) {
   const Program* const best = best_program(settings).first;
   if (best == nullptr) {
@@ -159,9 +169,22 @@ PlanSource plan_of_settings(const SettingList& settings, const std::string& file
   return read_with(program_of(settings, file), settings, file);
 }
 
+/// Variables that the script sets in several branches, none of which it decides itself.
+PlanSource note_branches(const LaunchLine& line) {
+  SourceKeys keys;
+  for (const std::string& name : line.ambiguous) {
+    const Setting* const last = line.environment.find(name);
+    keys.add_not_supported("$" + name, last == nullptr ? "" : last->value,
+                           "the script sets it in several branches, and what decides is not known; "
+                           "the last one is read");
+  }
+  return keys.finish();
+}
+
 PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file) {
   PlanSource whole;
   whole.file = file;
+  append(note_branches(line), whole);
   if (const Program* const variables = launcher_called("environment")) {
     append(read_with(*variables, known_variables(line.environment, *variables), file), whole);
   }

@@ -26,6 +26,9 @@ std::string names_of_programs();
 /// knows any
 const Program& program_of(const SettingList& settings, const std::string& file);
 
+/// Whether any of them knows one of the keys.
+bool is_of_some_program(const SettingList& settings);
+
 /// The program that a launch line starts: by its script, else by its options; nullptr if neither
 /// tells.
 const Program* find_program(const LaunchLine& line);

@@ -23,6 +23,8 @@ struct Program {
   std::span<const ProgramDefault> defaults = {};
   /// Parts in front of keys that say nothing ("model_parallel."): the key counts without them.
   std::span<const std::string_view> sections = {};
+  /// A key that each of its files has, with '*' as in keys; empty: there is none.
+  std::string_view mark = {};
   /// Adds what follows from several keys, when all are read: framework, strategy, model.
   void (*finish)(const SettingList& all, SourceKeys& keys) = nullptr;
 };

@@ -87,8 +87,8 @@ std::optional<ProgramPlace> find_tool(Words words) {
   return std::nullopt;
 }
 
-std::optional<ProgramPlace> find_script(Words words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
+std::optional<ProgramPlace> find_script_from(Words words, std::size_t begin) {
+  for (std::size_t i = begin; i < words.size(); ++i) {
     const bool is_module = words[i] == "-m" || words[i] == "--module";
     if (is_module && i + 1 < words.size() && words[i + 1] != "torch.distributed.launch" &&
         words[i + 1] != "torch.distributed.run") {
@@ -99,6 +99,16 @@ std::optional<ProgramPlace> find_script(Words words) {
     }
   }
   return std::nullopt;
+}
+
+/// Of "python submit.py ... -- torchrun train.py ..." the last launcher's script trains.
+std::optional<ProgramPlace> find_script(Words words) {
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    last = is_launcher(without_folders(words[i])) ? i : last;
+  }
+  const std::optional<ProgramPlace> place = find_script_from(words, last);
+  return place || last == 0 ? place : find_script_from(words, 0);
 }
 
 /// "tune run [options of torchrun] RECIPE --config ...": the recipe is the program.
@@ -244,23 +254,67 @@ void add_environment(const std::vector<ShellCommand>& commands, SettingList& env
   }
 }
 
-/// What "sh -c TEXT" runs is a script of its own.
+bool is_shell(const std::string& word) {
+  const std::string name = without_folders(word);
+  return name == "sh" || name == "bash";
+}
+
+/// "-c" and flags that go with it ("-lc", "-ec").
+bool takes_text(const std::string& word) {
+  return word.size() > 1 && word.front() == '-' && word[1] != '-' && word.ends_with('c');
+}
+
+/// What "sh -c TEXT" runs is a script of its own, which finds set what the outer one has set.
 void add_inner_commands(const std::string& file, std::vector<ShellCommand>& commands) {
   const std::vector<ShellCommand> outer = commands;
+  ShellEnvironment environment;
   for (const ShellCommand& command : outer) {
+    for (const auto& [name, value] : command.environment) {
+      environment[name] = value;
+    }
     for (std::size_t i = 1; i + 1 < command.words.size(); ++i) {
-      const std::string shell = without_folders(command.words[i - 1]);
-      if (command.words[i] == "-c" && (shell == "sh" || shell == "bash")) {
-        std::ranges::move(shell_commands(command.words[i + 1], file), std::back_inserter(commands));
+      if (takes_text(command.words[i]) && is_shell(command.words[i - 1])) {
+        std::ranges::move(read_shell_script(command.words[i + 1], file, environment).commands,
+                          std::back_inserter(commands));
       }
     }
   }
 }
 
+bool is_shell_script(const std::string& word) {
+  return word.ends_with(".sh") || word.ends_with(".slurm") || word.ends_with(".sbatch");
+}
+
+ScriptCall call_of(const ShellCommand& command, std::size_t at) {
+  ScriptCall call{.script = command.words[at], .arguments = {}};
+  for (const auto& [name, value] : command.environment) {
+    call.arguments[name] = value;
+  }
+  for (std::size_t i = at + 1; i < command.words.size(); ++i) {
+    call.arguments[std::to_string(i - at)] = command.words[i];
+  }
+  return call;
+}
+
 }  // namespace
 
-LaunchLine read_launch_line(std::string_view script, const std::string& file) {
-  std::vector<ShellCommand> commands = shell_commands(script, file);
+std::optional<ScriptCall> read_script_call(std::string_view line, const std::string& file) {
+  for (const ShellCommand& command : read_shell_script(line, file).commands) {
+    const std::size_t at = !command.words.empty() && (is_shell(command.words.front()) ||
+                                                      command.words.front() == "sbatch")
+                               ? 1
+                               : 0;
+    if (at < command.words.size() && is_shell_script(command.words[at])) {
+      return call_of(command, at);
+    }
+  }
+  return std::nullopt;
+}
+
+LaunchLine read_launch_line(std::string_view script, const std::string& file,
+                            const ShellEnvironment& environment) {
+  ShellScript read = read_shell_script(script, file, environment);
+  std::vector<ShellCommand>& commands = read.commands;
   add_inner_commands(file, commands);
   const ShellCommand* best = nullptr;
   std::optional<ProgramPlace> place;
@@ -278,6 +332,7 @@ LaunchLine read_launch_line(std::string_view script, const std::string& file) {
   }
   LaunchLine line = take_apart(best->words, *place);
   add_environment(commands, line.environment);
+  line.ambiguous = std::move(read.ambiguous);
   return line;
 }
 

@@ -1,11 +1,14 @@
 #include "workloads/plan/sources/settings/shell_script.hpp"
 
 #include <cctype>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "traces/error.hpp"
+#include "workloads/plan/sources/settings/shell_branches.hpp"
 #include "workloads/plan/sources/settings/shell_variables.hpp"
 
 namespace highwater {
@@ -33,14 +36,20 @@ std::string assigned_name(const std::string& word) {
 
 class ShellReader {
  public:
-  ShellReader(std::string_view script, const std::string& file) : script_(script), file_(&file) {}
+  ShellReader(std::string_view script, const std::string& file,
+              const ShellEnvironment& environment)
+      : script_(script), file_(&file) {
+    for (const auto& [name, value] : environment) {
+      variables_.set(name, value, false);
+    }
+  }
 
-  std::vector<ShellCommand> read() {
+  ShellScript read() {
     while (at_ < script_.size()) {
       read_next();
     }
     end_command();
-    return std::move(commands_);
+    return {std::move(commands_), branches_.ambiguous()};
   }
 
  private:
@@ -51,7 +60,7 @@ class ShellReader {
     } else if (is_array_start()) {
       read_array();
     } else if (ends_command(c)) {
-      end_command();
+      end_piece(c);
       ++at_;
       skip_here_documents(c);
     } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
@@ -89,7 +98,10 @@ class ShellReader {
       }
     }
     ++at_;
-    variables_.set_array(name, std::move(items), appends_);
+    if (!branches_.skips()) {
+      branches_.note(name, fmt::format("{}", fmt::join(items, " ")));
+      variables_.set_array(name, std::move(items), appends_);
+    }
   }
 
   /// One word, with quotes kept as marks for the variables: see ShellVariables.
@@ -166,6 +178,9 @@ class ShellReader {
   }
 
   void add_words(const ShellWord& word) {
+    if (!word.is_quoted() && starts_command() && read_keyword(word.written())) {
+      return;
+    }
     const std::string name = command_.words.empty() ? assigned_name(word.written()) : "";
     if (!name.empty()) {
       assign(name, word);
@@ -185,8 +200,15 @@ class ShellReader {
       array_name_ = name;
       return;
     }
-    variables_.set(name, value, appends_);
+    set(name, value);
     command_.environment.emplace_back(name, value);
+  }
+
+  void set(const std::string& name, const std::string& value) {
+    if (!branches_.skips()) {
+      branches_.note(name, value);
+      variables_.set(name, value, appends_);
+    }
   }
 
   void note_here_document(const std::string& word) {
@@ -217,12 +239,87 @@ class ShellReader {
     }
   }
 
+  [[nodiscard]] bool starts_command() const {
+    return command_.words.empty() && command_.environment.empty();
+  }
+
+  /// Whether `word` is one of the shell's own; what stands behind it is a command.
+  bool read_keyword(const std::string& word) {
+    if (word == "if") {
+      branches_.begin_if();
+    } else if (word == "elif") {
+      branches_.begin_elif();
+    } else if (word == "then") {
+      branches_.begin_then();
+    } else if (word == "else") {
+      branches_.begin_else();
+    } else if (word == "fi" || word == "esac") {
+      branches_.end();
+    } else if (word == "case") {
+      names_case_ = true;
+    } else {
+      return word == "do" || word == "{";
+    }
+    return true;
+  }
+
+  /// What `ended_by` ends: a command, a test or a pattern.
+  void end_piece(char ended_by) {
+    if (names_case_ && !command_.words.empty()) {
+      begin_case();
+    }
+    if (branches_.awaits_pattern()) {
+      end_pattern(ended_by);
+      return;
+    }
+    if (branches_.is_testing() && !command_.words.empty()) {
+      branches_.add_test(truth_of(command_.words), joint_);
+      if (command_.words.front().starts_with('[')) {
+        command_ = {};
+      }
+    }
+    end_command();
+    const char next = at_ + 1 < script_.size() ? script_[at_ + 1] : ' ';
+    const char before = at_ > 0 ? script_[at_ - 1] : ' ';
+    if (ended_by == ';' && next == ';') {
+      branches_.end_body();
+    } else if (ended_by == '&' || ended_by == '|') {
+      joint_ = next != ended_by && before != ended_by ? ShellBranches::Joint::next
+               : ended_by == '&'                      ? ShellBranches::Joint::both
+                                                      : ShellBranches::Joint::either;
+    } else {
+      joint_ = ShellBranches::Joint::next;
+    }
+  }
+
+  /// "case WORD in", with its first pattern perhaps.
+  void begin_case() {
+    names_case_ = false;
+    branches_.begin_case(command_.words.front());
+    const auto begin = command_.words.begin();
+    const auto count = std::min<std::ptrdiff_t>(2, std::ssize(command_.words));
+    command_.words.erase(begin, begin + count);
+  }
+
+  /// "a|b)"; lines in between are empty.
+  void end_pattern(char ended_by) {
+    if (!command_.words.empty()) {
+      branches_.add_pattern(command_.words.back());
+      if (ended_by == ')') {
+        branches_.begin_body();
+      }
+    }
+    command_ = {};
+  }
+
   void end_command() {
     if (command_.words.size() > 1 && command_.words.front() == "export") {
       export_words();
     }
-    if (!command_.words.empty() || !command_.environment.empty()) {
-      commands_.push_back(std::exchange(command_, {}));
+    const bool is_empty = command_.words.empty() && command_.environment.empty();
+    ShellCommand command = std::exchange(command_, {});
+    if (!is_empty && !branches_.skips()) {
+      commands_.push_back(std::move(command));
     }
   }
 
@@ -230,7 +327,8 @@ class ShellReader {
     for (std::size_t i = 1; i < command_.words.size(); ++i) {
       const std::string& word = command_.words[i];
       if (const std::string name = assigned_name(word); !name.empty()) {
-        variables_.set(name, word.substr(name.size() + 1), false);
+        appends_ = false;
+        set(name, word.substr(name.size() + 1));
         command_.environment.emplace_back(name, word.substr(name.size() + 1));
       }
     }
@@ -241,6 +339,9 @@ class ShellReader {
   const std::string* file_;
   std::size_t at_ = 0;
   ShellVariables variables_;
+  ShellBranches branches_;
+  ShellBranches::Joint joint_ = ShellBranches::Joint::next;
+  bool names_case_ = false;
   ShellCommand command_;
   std::vector<ShellCommand> commands_;
   std::optional<std::string> array_name_;
@@ -251,8 +352,9 @@ class ShellReader {
 
 }  // namespace
 
-std::vector<ShellCommand> shell_commands(std::string_view script, const std::string& file) {
-  return ShellReader(script, file).read();
+ShellScript read_shell_script(std::string_view script, const std::string& file,
+                              const ShellEnvironment& environment) {
+  return ShellReader(script, file, environment).read();
 }
 
 }  // namespace highwater

@@ -1,8 +1,9 @@
 // Commands of a shell script, as far as launch scripts need it: quotes, comments, continued lines,
 // variables and arrays that the script sets itself.
 //
-// Source: POSIX.1-2017, Shell Command Language, sections 2.2 to 2.6; bash(1), Arrays. Branches and
-// loops are not carried out: each of their commands counts, in the order of the text.
+// Source: POSIX.1-2017, Shell Command Language, sections 2.2 to 2.6; bash(1), Arrays. Branches are
+// taken where the script decides them itself (shell_branches.hpp); loops are not carried out: each of
+// their commands counts once, in the order of the text.
 #pragma once
 
 #include <map>
@@ -19,7 +20,17 @@ struct ShellCommand {
   std::vector<std::string> words;
 };
 
+struct ShellScript {
+  std::vector<ShellCommand> commands;
+  /// Variables that branches set to different values where nothing says which one runs.
+  std::vector<std::string> ambiguous;
+};
+
+/// What a script finds set: the environment, and its arguments under "1", "2", ...
+using ShellEnvironment = std::map<std::string, std::string>;
+
 /// @throws InputError for a quote that is never closed
-std::vector<ShellCommand> shell_commands(std::string_view script, const std::string& file);
+ShellScript read_shell_script(std::string_view script, const std::string& file,
+                              const ShellEnvironment& environment = {});
 
 }  // namespace highwater

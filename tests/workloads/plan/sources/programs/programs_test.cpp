@@ -250,3 +250,72 @@ TEST_CASE("programs: torchtitan's Python configurations, as the reader prints th
   CHECK(word(words, "loss") == "chunked-4");
   CHECK(fate_of(source, "job.training.disable_cuda_graphs") == KeyFate::not_supported);
 }
+
+TEST_CASE("programs: files of Megatron-LM's tests are Megatron's", "[plan][sources][programs]") {
+  const PlanSource source = from_yaml(
+      "ENV_VARS:\n  NCCL_ALGO: Ring\nMODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: 512\n"
+      "  --num-attention-heads: 8\n  --seq-length: 1024\n  --max-position-embeddings: 1024\n"
+      "  --vocab-size: 50257\n  --tensor-model-parallel-size: 2\n  --bf16: true\n"
+      "TEST_TYPE: regular\n");
+  CHECK(word(words_of(source), "framework") == "megatron");
+  CHECK(word(words_of(source), "tp") == "2");
+  CHECK(fate_of(source, "tensor-model-parallel-size") == KeyFate::used);
+  CHECK(fate_of(source, "ENV_VARS.NCCL_ALGO") == KeyFate::no_effect);
+}
+
+TEST_CASE("programs: DeepSpeed's engine around Megatron's model is refused",
+          "[plan][sources][programs]") {
+  const std::string line = "deepspeed pretrain_gpt.py" + std::string(kLlama) + " --zero-stage 1";
+  CHECK_THROWS_WITH(from_line(line + " --deepspeed"),
+                    Catch::Matchers::Contains("Megatron-DeepSpeed"));
+  CHECK(word(words_of(from_line(line)), "framework") == "megatron");
+}
+
+TEST_CASE("programs: launch lines of Pai-Megatron-Patch are Megatron's",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_line("torchrun pretrain_mcore_llama.py" + std::string(kLlama) +
+                                      " --dataset LLama-Pretrain-Idxmap --extra-vocab-size 256");
+  CHECK(word(words_of(source), "model") == "llama-3-8b");
+  CHECK(fate_of(source, "extra-vocab-size") == KeyFate::not_supported);
+}
+
+TEST_CASE("programs: a file with keys of a model alone is not torchtune's",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_yaml(
+      "trainer:\n  devices: 8\nexp_manager:\n  name: unet\nmodel:\n  unet: 1\n  vae: 2\n  clip: 3\n"
+      "  steps: 4\n");
+  CHECK(fate_of(source, "exp_manager.name") == KeyFate::no_effect);
+  CHECK(word(words_of(source), "framework") != "torchtune");
+}
+
+TEST_CASE("programs: recipes of torchtune that train nothing are refused, other families are "
+          "transformers'",
+          "[plan][sources][programs]") {
+  CHECK_THROWS_WITH(from_yaml("model:\n  _component_: torchtune.models.llama2.llama2_7b\n"
+                              "tasks: [\"truthfulqa\"]\n"),
+                    Catch::Matchers::Contains("trains nothing"));
+  const PlanSource source = from_yaml(
+      "model:\n  _component_: torchtune.models.phi4.lora_phi4_14b\n  lora_rank: 8\n"
+      "  lora_attn_modules: [q_proj, v_proj, output_proj]\n  apply_lora_to_mlp: true\n"
+      "optimizer:\n  _component_: torch.optim.AdamW\nbatch_size: 2\n");
+  CHECK(word(words_of(source), "model") == "phi-4");
+  CHECK(word(words_of(source), "model-code") == "hf");
+  CHECK(word(words_of(source), "lora-targets") == "qkv_proj,o_proj,gate_up_proj,down_proj");
+  CHECK(fate_of(source, "(torchtune.models)") == KeyFate::not_supported);
+}
+
+TEST_CASE("programs: Megatron Bridge's recipes of fine-tuning and of Qwen2",
+          "[plan][sources][programs]") {
+  const PlanSource tuned = from_line(
+      "torchrun --nproc_per_node 8 run_recipe.py --recipe llama3_8b_sft_config --mode sft "
+      "train.global_batch_size=16");
+  CHECK(word(words_of(tuned), "model") == "llama-3-8b");
+  CHECK(word(words_of(tuned), "tp") == "2");
+  CHECK(word(words_of(tuned), "seq") == "4096");
+  CHECK(word(words_of(tuned), "grad-accum") == "4");
+  CHECK(word(words_of(tuned), "overlap-grad-reduce") == "false");
+  CHECK(fate_of(tuned, "(dataset.enable_offline_packing)") == KeyFate::not_supported);
+  const PlanSource qwen = from_line("run_recipe.py --recipe qwen25_7b_pretrain_2gpu_h100_bf16_config");
+  CHECK(word(words_of(qwen), "model") == "qwen2.5-7b");
+  CHECK(word(words_of(qwen), "batch") == "2");
+}

@@ -14,7 +14,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 Words words_of(const std::string& script) {
-  const auto commands = shell_commands(script, "x.sh");
+  const auto commands = read_shell_script(script, "x.sh").commands;
   return commands.empty() ? Words{} : commands.back().words;
 }
 
@@ -51,6 +51,54 @@ TEST_CASE("shell: variables that the script sets, arrays and products", "[plan][
                                                            "b", "--c", "--layers", "96", "--path",
                                                            "a b", "--c"});
   CHECK(words_of("export N=4\nrun $N") == Words{"run", "4"});
+}
+
+TEST_CASE("shell: the branch that a script decides itself runs", "[plan][settings]") {
+  const std::string sizes =
+      "if [ $M = 1b ]; then N=16; D=2048\nelif [[ ${M} == 8b && 1 -lt 2 ]]; then N=32; D=4096\n"
+      "else N=80; D=8192\nfi\nrun --n $N --d $D";
+  CHECK(words_of("M=1b\n" + sizes) == Words{"run", "--n", "16", "--d", "2048"});
+  CHECK(words_of("M=8b\n" + sizes) == Words{"run", "--n", "32", "--d", "4096"});
+  CHECK(words_of("M=70b\n" + sizes) == Words{"run", "--n", "80", "--d", "8192"});
+  const std::string cases =
+      "case $M in\n  1b|2b)\n N=16\n A=(--a 1) ;;\n  8b) N=32 ;;\n  *) N=80 ;;\nesac\n"
+      "run --n $N ${A[@]}";
+  CHECK(words_of("M=2b\n" + cases) == Words{"run", "--n", "16", "--a", "1"});
+  CHECK(words_of("M=8b\nA=\n" + cases) == Words{"run", "--n", "32"});
+  CHECK(words_of("M=9b\nA=\n" + cases) == Words{"run", "--n", "80"});
+  CHECK(words_of("X=\nif [ -z \"$X\" ] || [ 2 -le 1 ]; then run 1; fi") == Words{"run", "1"});
+  CHECK(words_of("first\nif [ 2 -ne 2 ]; then\n  if [ 1 -eq 1 ]; then run 1; fi\nfi") ==
+        Words{"first"});
+}
+
+TEST_CASE("shell: branches that a script leaves open are all read, and noted", "[plan][settings]") {
+  const ShellScript script =
+      read_shell_script("N=1\nif [ $1 = 8b ]; then N=32; M=a; else N=16; M=a; fi\nrun $N", "x.sh");
+  CHECK(script.commands.back().words == Words{"run", "16"});
+  CHECK(script.ambiguous == Words{"N"});
+  const ShellScript called = read_shell_script(
+      "N=1\nif [ $1 = 8b ]; then N=32; else N=16; fi\nrun $N", "x.sh", {{"1", "8b"}});
+  CHECK(called.commands.back().words == Words{"run", "32"});
+  CHECK(called.ambiguous.empty());
+}
+
+TEST_CASE("launch line: a script that is called with arguments", "[plan][settings]") {
+  const auto call = read_script_call("SIZE=8b bash scripts/run.sh dsw 7B", "a line");
+  REQUIRE(call);
+  CHECK(call->script == "scripts/run.sh");
+  CHECK(call->arguments == ShellEnvironment{{"1", "dsw"}, {"2", "7B"}, {"SIZE", "8b"}});
+  CHECK(!read_script_call("bash -c 'python train.py'", "a line"));
+  CHECK(!read_script_call("torchrun train.py --x y.sh", "a line"));
+}
+
+TEST_CASE("launch line: sh -c finds set what the script exports", "[plan][settings]") {
+  const LaunchLine line = line_of(
+      "export L=\"python -u -m torch.distributed.launch --nproc_per_node 4\"\n"
+      "export CMD=\" `pwd`/pretrain_gpt.py --num-layers 24 \"\n"
+      "srun bash -c '$L --node_rank $SLURM_PROCID $CMD'");
+  CHECK(line.program == "pretrain_gpt.py");
+  CHECK(line.options.text("num-layers") == "24");
+  CHECK(line.launcher_options.text("nproc_per_node") == "4");
 }
 
 TEST_CASE("shell: here-documents are skipped", "[plan][settings]") {

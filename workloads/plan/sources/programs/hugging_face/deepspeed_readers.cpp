@@ -51,8 +51,20 @@ std::int64_t zero_stage_of(const SettingList& all) {
       .value_or(0);
 }
 
+/// runtime/engine.py: without ZeRO neither its optimizer nor its configuration is used.
+bool note_without_zero(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const bool is_without = zero_stage_of(all) == 0;
+  if (is_without) {
+    keys.add_no_effect(setting.key, setting.value, "read with stages 1 to 3 only");
+  }
+  return is_without;
+}
+
 void read_zero_offload(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const std::string_view word = offload_word(all);
+  if (note_without_zero(setting, all, keys)) {
+    return;
+  }
   if (says_no(setting) || word.empty()) {
     note_off(setting, keys);
   } else {
@@ -138,8 +150,9 @@ void read_ds_torch_adam(const Setting& setting, const SettingList& all, SourceKe
 }
 
 void read_reduce_bucket(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  static_cast<void>(all);
-  offer_derived(setting, "reduce-bucket-size", "the hidden size squared", keys);
+  if (!note_without_zero(setting, all, keys)) {
+    offer_derived(setting, "reduce-bucket-size", "the hidden size squared", keys);
+  }
 }
 
 void read_prefetch_bucket(const Setting& setting, const SettingList& all, SourceKeys& keys) {

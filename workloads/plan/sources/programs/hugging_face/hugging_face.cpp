@@ -101,7 +101,8 @@ bool is_of_transformers_4(const SettingList& all) {
 
 std::string model_of(const SettingList& all) {
   const auto name =
-      text_of(all, {"model_name_or_path", "base_model", "config_name", "model_name", "model"});
+      text_of(all, {"model_name_or_path", "base_model", "config_name", "model_name", "model",
+                    "model_id", "base_model_name", "base_model_name_or_path", "model_path"});
   return name ? preset_of(*name) : std::string();
 }
 
@@ -133,7 +134,7 @@ bool trains_adapters(const SettingList& all) {
   const std::string adapter =
       text_of(all, {"adapter", "finetuning_type", "peft_config.name"}).value_or("");
   return adapter == "lora" || adapter == "qlora" ||
-         is_any_on(all, {"use_peft", "use_peft_lora", "use_lora"});
+         is_any_on(all, {"use_peft", "use_peft_lora", "use_lora", "lora_enable"});
 }
 
 const KeyRule* rule_of(std::span<const KeyRule> rules, std::string_view key) {

@@ -65,6 +65,18 @@ void read_factory_half(const Setting& setting, const SettingList& all, SourceKey
   }
 }
 
+/// llamafactory-cli chat, api and export read such files; training needs do_train (parser.py).
+void read_factory_other_use(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const Setting* const stage = all.find("stage");
+  const bool has_stage = stage != nullptr && !stage->is_default;
+  if (!has_stage && all.find("do_train") == nullptr) {
+    throw InputError("", setting.key + " " + setting.value,
+                     "this file is for chat or export (llamafactory-cli), and trains nothing",
+                     "give the file of 'llamafactory-cli train', which has do_train");
+  }
+  keys.add_no_effect(setting.key, setting.value, std::string(reasons::kInference));
+}
+
 void read_factory_packing(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
   if (says_no(setting)) {
@@ -262,7 +274,8 @@ constexpr std::array kFactoryArguments{
     ignored("repetition_penalty", reasons::kInference),
     ignored("length_penalty", reasons::kInference),
     ignored("skip_special_tokens", reasons::kInference),
-    ignored("infer_backend", reasons::kInference),
+    by_context("infer_backend", read_factory_other_use),
+    by_context("export_dir", read_factory_other_use),
     ignored("infer_dtype", reasons::kInference),
     ignored("use_kv_cache", reasons::kInference),
     ignored("vllm_*", reasons::kInference),

@@ -6,23 +6,102 @@
 #include <array>
 
 #include "workloads/plan/sources/programs/hugging_face/fsdp_rules.hpp"
+#include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
 #include "workloads/plan/sources/programs/hugging_face/training_arguments.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 
 namespace highwater::program_table {
 namespace {
 
+/// Of one GPU, where the script does not say per_device_train_batch_size as well.
+void read_micro_batch(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const Setting* const own = first_like(all, "per_device_train_batch_size");
+  if (own != nullptr && !own->is_default) {
+    keys.add_no_effect(setting.key, setting.value, "read beside per_device_train_batch_size");
+  } else {
+    offer_whole(setting, "batch", keys);
+  }
+}
+
+/// A script with a rank and no switch has adapters alone (FastChat's train_lora.py).
+void read_script_lora(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const bool has_switch =
+      text_of(all, {"use_lora", "use_peft*", "lora_enable", "low_rank_training"}).has_value();
+  SettingList with_switch = all;
+  if (!has_switch && text_of(all, {"lora_r", "lora_rank"})) {
+    with_switch.add({.key = "use_lora", .value = "true", .kind = SettingKind::boolean});
+  }
+  read_lora_key(setting, with_switch, keys);
+}
+
 constexpr std::array kScriptArguments{
     by_context("config_name", read_model),
+    // Scripts of people's own around Trainer.
+    by_context("model_id", read_model),
+    by_context("model_name", read_model),
+    by_context("base_model", read_model),
+    by_context("base_model_name", read_model),
+    by_context("base_model_name_or_path", read_model),
+    by_context("model_path", read_model),
+    by_context("micro_batch_size", read_micro_batch),
+    by_context("batch_size", read_micro_batch),
+    by_context("per_device_batch_size", read_micro_batch),
+    by_context("max_length", read_length),
+    by_context("max_seq_len", read_length),
+    by_context("lora_rank", read_script_lora),
+    by_context("lora_enable", read_use_lora),
+    by_context("use_flash_attn", read_flash_flag),
+    by_context("use_flash_attention", read_flash_flag),
+    by_context("use_flash_attention_2", read_flash_flag),
+    ignored("dataset_path", reasons::kData),
+    ignored("dataset_text_field", reasons::kData),
+    ignored("dataset_split", reasons::kData),
+    ignored("result_path", reasons::kFiles),
+    ignored("checkpoint_dir", reasons::kFiles),
+    ignored("data_mixture", reasons::kData),
+    ignored("num_train", reasons::kData),
+    ignored("num_eval", reasons::kData),
+    ignored("num_epochs", reasons::kDuration),
+    ignored("dataset_dir", reasons::kData),
+    ignored("dataset_id*", reasons::kData),
+    ignored("data_cache_dir", reasons::kData),
+    ignored("data_length", reasons::kData),
+    ignored("train_data_path", reasons::kData),
+    ignored("train_file_path", reasons::kData),
+    ignored("image_folder", reasons::kData),
+    ignored("max_source_length", reasons::kData),
+    ignored("max_target_length", reasons::kData),
+    ignored("target_column", reasons::kData),
+    ignored("text_column", reasons::kData),
+    ignored("conversation_template", reasons::kData),
+    ignored("disable_group_texts", reasons::kData),
+    ignored("subset", reasons::kData),
+    ignored("split", reasons::kData),
+    ignored("num_proc", reasons::kData),
+    ignored("output_model_name", reasons::kNames),
+    ignored("task_name", reasons::kNames),
+    unsupported("modules_to_save", "modules that are trained whole beside the adapters"),
+    unsupported("use_lisa", "LISA trains a few layers at a time", "0"),
+    ignored("lisa_*", reasons::kWithOther),
+    unsupported("low_rank_training", "LongLoRA's adapters beside trained norms and embeddings",
+                "False"),
+    unsupported("load_in_kbits", "the weights are quantised", "16"),
+    unsupported("vision_tower", "an image encoder beside the decoder"),
+    ignored("mm_*", "read of models that see only"),
+    ignored("pretrain_mm_mlp_adapter", "read of models that see only"),
+    ignored("tune_mm_mlp_adapter", "read of models that see only"),
+    ignored("image_aspect_ratio", "read of models that see only"),
+    ignored("group_by_modality_length", reasons::kData),
+    ignored("version", reasons::kData),
     by_context("model_type", read_model_type),
     unsupported("config_overrides", "another size of the model; give a config.json with --model"),
     by_context("block_size", read_length),
     by_context("max_seq_length", read_length),
     by_context("model_max_length", read_length),
     by_context("use_lora", read_use_lora),
-    by_context("lora_r", read_lora_key),
-    by_context("lora_dropout", read_lora_key),
-    by_context("lora_target_modules", read_lora_key),
+    by_context("lora_r", read_script_lora),
+    by_context("lora_dropout", read_script_lora),
+    by_context("lora_target_modules", read_script_lora),
     ignored("lora_alpha", reasons::kNumbers),
     by_context("q_lora", read_q_lora),
     by_context("load_in_4bit", read_load_in_4bit),

@@ -27,7 +27,9 @@ void finish_megatron(const SettingList& all, SourceKeys& keys) {
 constexpr std::array kMegatronDefaults{ProgramDefault{"attention_dropout", "0.1"},
                                        ProgramDefault{"hidden_dropout", "0.1"},
                                        ProgramDefault{"group_query_attention", "false"}};
-constexpr std::array<std::string_view, 2> kMegatronSections{"language_model.", "model_parallel."};
+// "MODEL_ARGS.--": the files of Megatron-LM's own tests (tests/functional_tests/test_cases).
+constexpr std::array<std::string_view, 3> kMegatronSections{"language_model.", "model_parallel.",
+                                                            "MODEL_ARGS.--"};
 constexpr std::string_view kMegatronReleases = "Megatron-LM 2.5 to Megatron-Core 0.19";
 
 constexpr std::string_view kGptAlone =
@@ -41,7 +43,11 @@ constexpr auto kOtherRules = joined_rules(kOtherModels, megatron_keys::kMegatron
 }  // namespace
 
 const Program& megatron() {
-  static constexpr std::array<std::string_view, 1> kScripts{"pretrain_gpt.py"};
+  // The others are Pai-Megatron-Patch's, around the same parser and model.
+  static constexpr std::array<std::string_view, 9> kScripts{
+      "pretrain_gpt.py",        "pretrain_llama*.py",   "pretrain_qwen*.py",
+      "pretrain_mistral*.py",   "pretrain_mixtral*.py", "pretrain_deepseek*.py",
+      "pretrain_megatron_*.py", "pretrain_mcore_*.py",  "pretrain_yi*.py"};
   static constexpr Program kProgram{.name = "megatron",
                                     .releases = kMegatronReleases,
                                     .rules = megatron_keys::kMegatronRules,

@@ -2,12 +2,12 @@
 // torchrun run_recipe.py --recipe llama3_8b_pretrain_2gpu_h100_bf16_config train.micro_batch_size=1
 //
 // Sources: Megatron Bridge (August 2026), scripts/training/run_recipe.py, recipe_runner.py;
-// src/megatron/bridge/training/config.py ConfigContainer; recipes/common.py _pretrain_common;
-// recipes/llama/h100/llama3.py.
+// src/megatron/bridge/training/config.py ConfigContainer; recipes/common.py _pretrain_common.
 #include <algorithm>
 #include <array>
 #include <string>
 
+#include "workloads/plan/sources/programs/megatron/megatron_bridge_recipes.hpp"
 #include "workloads/plan/sources/programs/megatron/megatron_rules.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 
@@ -16,54 +16,26 @@ namespace {
 
 using namespace megatron_keys;
 
-/// What a recipe sets, as overrides may change it.
-struct BridgeRecipe {
-  std::string_view name;
-  std::string_view model;
-  std::string_view tp;
-  std::string_view pp;
-  std::string_view chunks;
-  std::string_view cp;
-  std::string_view sp;
-  std::string_view seq;
-};
-
-constexpr std::array kBridgeRecipes{
-    BridgeRecipe{"llama2_7b_pretrain_2gpu_h100_bf16_config", "llama-2-7b", "2", "1", "", "1",
-                 "false", "4096"},
-    BridgeRecipe{"llama32_1b_pretrain_1gpu_h100_bf16_config", "llama-3.2-1b", "1", "1", "", "1",
-                 "false", "8192"},
-    BridgeRecipe{"llama32_1b_pretrain_config", "llama-3.2-1b", "1", "1", "", "1", "false", "8192"},
-    BridgeRecipe{"llama32_3b_pretrain_1gpu_h100_bf16_config", "llama-3.2-3b", "1", "1", "", "1",
-                 "false", "8192"},
-    BridgeRecipe{"llama32_3b_pretrain_config", "llama-3.2-3b", "1", "1", "", "1", "false", "8192"},
-    BridgeRecipe{"llama3_8b_pretrain_2gpu_h100_bf16_config", "llama-3-8b", "1", "1", "", "2",
-                 "false", "8192"},
-    BridgeRecipe{"llama3_8b_pretrain_config", "llama-3-8b", "1", "1", "", "2", "false", "8192"},
-    BridgeRecipe{"llama3_8b_pretrain_16gpu_h100_bf16_16k_config", "llama-3-8b", "4", "2", "", "2",
-                 "true", "16384"},
-    BridgeRecipe{"llama3_8b_pretrain_32gpu_h100_bf16_64k_config", "llama-3-8b", "4", "2", "", "4",
-                 "true", "65536"},
-    BridgeRecipe{"llama3_8b_pretrain_64gpu_h100_bf16_128k_config", "llama-3-8b", "4", "2", "", "8",
-                 "true", "131072"},
-    BridgeRecipe{"llama3_70b_pretrain_32gpu_h100_bf16_config", "llama-3-70b", "4", "4", "5", "2",
-                 "true", "8192"},
-    BridgeRecipe{"llama3_70b_pretrain_config", "llama-3-70b", "4", "4", "5", "2", "true", "8192"},
-    BridgeRecipe{"llama3_70b_pretrain_32gpu_h100_bf16_16k_config", "llama-3-70b", "8", "2", "", "2",
-                 "true", "16384"},
-    BridgeRecipe{"llama3_70b_pretrain_256gpu_h100_bf16_64k_config", "llama-3-70b", "8", "4", "",
-                 "8", "true", "65536"},
-    BridgeRecipe{"llama31_8b_pretrain_2gpu_h100_bf16_config", "llama-3.1-8b", "1", "1", "", "2",
-                 "false", "8192"},
-    BridgeRecipe{"llama31_8b_pretrain_config", "llama-3.1-8b", "1", "1", "", "2", "false", "8192"},
-    BridgeRecipe{"llama31_70b_pretrain_32gpu_h100_bf16_config", "llama-3.1-70b", "4", "4", "5", "2",
-                 "true", "131072"},
-    BridgeRecipe{"llama31_405b_pretrain_256gpu_h100_bf16_config", "llama-3.1-405b", "8", "8", "2",
-                 "4", "true", "131072"},
-};
+const BridgeRecipe* find_recipe(std::string_view name) {
+  const auto* const found =
+      std::ranges::find_if(bridge_recipes::kAll, [&](const BridgeRecipe& recipe) {
+        return recipe.name == name || recipe.older_name == name;
+      });
+  return found == bridge_recipes::kAll.end() ? nullptr : found;
+}
 
 bool is_given(const SettingList& all, std::string_view key, std::string_view flag = {}) {
   return all.find(key) != nullptr || (!flag.empty() && all.find(flag) != nullptr);
+}
+
+void offer_overlaps(const BridgeRecipe& recipe, const Setting& setting, const SettingList& all,
+                    SourceKeys& keys) {
+  if (!is_given(all, "overlap_grad_reduce")) {
+    offer(setting, "overlap-grad-reduce", std::string(recipe.overlaps), keys);
+  }
+  if (!is_given(all, "overlap_param_gather")) {
+    offer(setting, "overlap-param-gather", std::string(recipe.overlaps), keys);
+  }
 }
 
 /// The recipe's own values where the line does not change them.
@@ -91,16 +63,28 @@ void offer_recipe(const BridgeRecipe& recipe, const Setting& setting, const Sett
     offer(setting, "seq", std::string(recipe.seq), keys);
   }
   if (!is_given(all, "global_batch_size", "gb")) {
-    offer(setting, "global-batch", "512", keys);
+    offer(setting, "global-batch", std::string(recipe.global_batch), keys);
+  }
+  if (!is_given(all, "micro_batch_size", "mb")) {
+    offer(setting, "batch", std::string(recipe.batch), keys);
+  }
+  offer_overlaps(recipe, setting, all, keys);
+  // _sft_common packs texts offline.
+  if (recipe.use == BridgeRecipe::Use::tuning && !is_given(all, "enable_offline_packing")) {
+    keys.add_not_supported("(dataset.enable_offline_packing)", "true",
+                           "packed sequences with attention by sequence");
   }
 }
 
 void read_recipe_name(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  const auto* const known = std::ranges::find(kBridgeRecipes, setting.value, &BridgeRecipe::name);
-  if (known == kBridgeRecipes.end()) {
+  const BridgeRecipe* const known = find_recipe(setting.value);
+  if (known == nullptr) {
     keys.add_not_supported(setting.key, setting.value,
-                           "a recipe in Python that is not known here; give --model and what it "
-                           "sets",
+                           setting.value.find("_peft_") != std::string::npos
+                               ? "adapters beside a frozen model, in Megatron Bridge's own way; give "
+                                 "--model for the whole model's training"
+                               : "a recipe in Python that is not among the known ones (Llama, "
+                                 "Qwen2); give --model and what it sets",
                            "model");
     keys.add_not_supported("(recipe)", setting.value,
                            "what it sets beside the model, such as tp, pp and lengths");
@@ -202,10 +186,11 @@ void finish_bridge(const SettingList& all, SourceKeys& keys) {
   if (!is_given(all, "use_distributed_optimizer")) {
     offer(own, "dp-kind", "zero1", keys);
   }
-  if (!is_given(all, "overlap_grad_reduce")) {
+  const bool has_recipe = find_recipe(all.text("recipe").value_or("")) != nullptr;
+  if (!has_recipe && !is_given(all, "overlap_grad_reduce")) {
     offer(own, "overlap-grad-reduce", "true", keys);
   }
-  if (!is_given(all, "overlap_param_gather")) {
+  if (!has_recipe && !is_given(all, "overlap_param_gather")) {
     offer(own, "overlap-param-gather", "true", keys);
   }
 }

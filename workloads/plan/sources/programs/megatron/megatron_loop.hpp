@@ -68,6 +68,7 @@ inline constexpr std::array kMegatronLoop{
     ignored("mock_data", kData),
     ignored("split", kData),
     ignored("reset_position_ids", kData),
+    ignored("dataset", kData),
     ignored("eod_mask_loss", kData),
     ignored("no_create_attention_mask_in_dataloader", kData),
     ignored("num_dataset_builder_threads", kData),

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "traces/error.hpp"
 #include "workloads/plan/sources/programs/megatron/megatron_decoder.hpp"
 #include "workloads/plan/sources/programs/megatron/megatron_values.hpp"
 
@@ -206,6 +207,18 @@ void read_global_batch(const Setting& setting, const SettingList& /*all*/, Sourc
   } else {
     offer(setting, "global-batch", setting.value, keys);
   }
+}
+
+/// DeepSpeed's engine has its own optimizer, buffers and shards in place of Megatron's.
+void read_megatron_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (all.is_on("deepspeed")) {
+    throw InputError("", setting.key,
+                     "DeepSpeed's engine around Megatron's model (Megatron-DeepSpeed) is not "
+                     "simulated",
+                     "leave --deepspeed out to see Megatron's own optimizer, or record the run "
+                     "(highwater record)");
+  }
+  keys.add_no_effect(setting.key, setting.value, "read with deepspeed only");
 }
 
 void read_rampup(const Setting& setting, const SettingList& all, SourceKeys& keys) {

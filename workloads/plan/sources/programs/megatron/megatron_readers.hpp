@@ -24,6 +24,8 @@ void read_granularity(const Setting& setting, const SettingList& all, SourceKeys
 void read_recomputed_layers(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_recomputed_modules(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_global_batch(const Setting& setting, const SettingList& all, SourceKeys& keys);
+/// Megatron-DeepSpeed.
+void read_megatron_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_rampup(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_layers_per_chunk(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_chunks(const Setting& setting, const SettingList& all, SourceKeys& keys);

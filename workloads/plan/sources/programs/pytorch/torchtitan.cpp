@@ -39,6 +39,7 @@ constexpr std::array kTitanRules{
     ignored("job.custom_config_module", kNames),
     ignored("job.*", kReports),
     ignored("profiling.*", kReports),
+    ignored("profiler.*", kReports),
     ignored("metrics.*", kReports),
     ignored("model.name", "read with model.flavor"),
     by_context("model.flavor", read_flavor),

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "traces/error.hpp"
 #include "workloads/plan/sources/programs/pytorch/torchtune_models.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 #include "workloads/plan/sources/rules/reasons.hpp"
@@ -45,6 +46,11 @@ void read_builder(const Setting& setting, const SettingList& all, SourceKeys& ke
     return;
   }
   offer(setting, "model", word, keys);
+  if (const std::string family = foreign_family(word); !family.empty()) {
+    offer({"(model-code)", family}, "model-code", "hf", keys);
+    keys.add_not_supported("(torchtune.models)", family,
+                           "torchtune's own layers of this family; simulated as transformers'");
+  }
   if (name.has_magnitudes) {
     offer(setting, "dora", "true", keys);
   }
@@ -54,6 +60,23 @@ void read_builder(const Setting& setting, const SettingList& all, SourceKeys& ke
   if (name.has_adapters && all.find("model.lora_rank") == nullptr) {
     offer({"model.lora_rank", "8"}, "lora", "8", keys);
   }
+}
+
+/// transformers' layers of Phi-3 are one for queries, keys and values, and one for gate and up.
+std::string fused_targets(const std::string& targets) {
+  constexpr std::array kLayers{ValueWord{"q_proj", "qkv_proj"}, ValueWord{"k_proj", "qkv_proj"},
+                               ValueWord{"v_proj", "qkv_proj"}, ValueWord{"o_proj", "o_proj"},
+                               ValueWord{"gate_proj", "gate_up_proj"},
+                               ValueWord{"down_proj", "down_proj"},
+                               ValueWord{"lm_head", "lm_head"}};
+  std::string fused;
+  for (const ValueWord& layer : kLayers) {
+    const bool is_new = fused.find(layer.word) == std::string::npos;
+    if (targets.find(layer.value) != std::string::npos && is_new) {
+      fused += (fused.empty() ? "" : ",") + std::string(layer.word);
+    }
+  }
+  return fused;
 }
 
 /// The names of torchtune's linear layers are PEFT's but for the last of attention.
@@ -70,7 +93,10 @@ std::string lora_targets(const SettingList& all) {
 }
 
 void read_lora_modules(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  offer(setting, "lora-targets", lora_targets(all), keys);
+  const std::string builder = all.text("model._component_").value_or("");
+  const bool is_fused = foreign_family(tune_model(builder_name(builder).model, all)) == "phi3";
+  const std::string targets = lora_targets(all);
+  offer(setting, "lora-targets", is_fused ? fused_targets(targets) : targets, keys);
 }
 
 /// Batches are as long as their longest text, and packed ones as max_seq_len.
@@ -199,6 +225,15 @@ void read_config_name(const Setting& setting, const SettingList& all, SourceKeys
   }
 }
 
+/// Recipes that generate text or evaluate have no optimizer.
+void refuse_without_training(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (all.find("optimizer._component_") == nullptr) {
+    throw InputError("", setting.key, "this recipe generates text or evaluates, and trains nothing",
+                     "give the file of a recipe that trains");
+  }
+  keys.add_no_effect(setting.key, setting.value, std::string(kInference));
+}
+
 constexpr std::array kTunePrecisions{ValueWord{"bf16", "bf16"}, ValueWord{"fp32", "fp32"},
                                      ValueWord{"fp16", "fp16"}};
 constexpr std::array kTuneReshard{ValueWord{"true", "all"}, ValueWord{"false", "never"}};
@@ -315,8 +350,8 @@ constexpr std::array kTuneRules{
     ignored("penalise_no_eos", kNumbers),
     ignored("stop_token_ids", kData),
     // Programs that do not train.
-    unsupported("prompt*", "a recipe that generates text trains nothing"),
-    unsupported("tasks", "a recipe that evaluates trains nothing"),
+    by_context("prompt*", refuse_without_training),
+    by_context("tasks", refuse_without_training),
     ignored("max_generated_tokens", kInference),
     ignored("max_new_tokens", kInference),
     ignored("max_seq_length", kInference),
@@ -347,6 +382,7 @@ const Program& torchtune() {
                                     .releases = "torchtune 0.3 to 0.6.1",
                                     .rules = kTuneRules,
                                     .scripts = kScripts,
+                                    .mark = "*_component_",
                                     .finish = finish_torchtune};
   return kProgram;
 }

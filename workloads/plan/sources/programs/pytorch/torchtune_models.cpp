@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/sources/rules/decoder_facts.hpp"
 #include "workloads/plan/sources/rules/key_rule.hpp"
 
@@ -39,7 +41,16 @@ constexpr std::array kTuneModels{
     ValueWord{"qwen2_5_32b", "qwen2.5-32b"},
     ValueWord{"qwen2_5_72b", "qwen2.5-72b"},
     ValueWord{"qwen3_0_6b", "qwen3-0.6b"},
+    ValueWord{"qwen3_1_7b", "qwen3-1.7b"},
+    ValueWord{"qwen3_4b", "qwen3-4b"},
     ValueWord{"qwen3_8b", "qwen3-8b"},
+    ValueWord{"qwen3_14b", "qwen3-14b"},
+    ValueWord{"qwen3_32b", "qwen3-32b"},
+    ValueWord{"gemma2_2b", "gemma-2-2b"},
+    ValueWord{"gemma2_9b", "gemma-2-9b"},
+    ValueWord{"gemma2_27b", "gemma-2-27b"},
+    ValueWord{"phi3_mini", "phi-3-mini"},
+    ValueWord{"phi4_14b", "phi-4"},
 };
 
 std::string without_end(std::string name, std::string_view end) {
@@ -92,6 +103,13 @@ std::string tune_model(const std::string& builder, const SettingList& all) {
   }
   const auto* const row = std::ranges::find(kTuneModels, builder, &ValueWord::value);
   return row == kTuneModels.end() ? "" : std::string(row->word);
+}
+
+std::string foreign_family(const std::string& model) {
+  const ModelSpec* const preset = find_model_preset(model);
+  const std::string_view family = preset == nullptr ? "" : family_name(*preset);
+  constexpr std::array<std::string_view, 5> kForeign{"gemma", "gemma2", "phi3", "qwen3", "mixtral"};
+  return std::ranges::find(kForeign, family) == kForeign.end() ? "" : std::string(family);
 }
 
 }  // namespace highwater::program_table

@@ -22,4 +22,8 @@ BuilderName builder_name(const std::string& component);
 /// The preset of a builder, or a config.json of the sizes in the file; empty if there is neither.
 std::string tune_model(const std::string& builder, const SettingList& all);
 
+/// The family of a preset whose decoder in torchtune is not simulated, as transformers' is; else
+/// empty.
+std::string foreign_family(const std::string& model);
+
 }  // namespace highwater::program_table

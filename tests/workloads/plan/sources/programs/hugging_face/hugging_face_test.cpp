@@ -233,3 +233,45 @@ TEST_CASE("quantised weights: each program's keys and its own defaults", "[plan]
   CHECK(fate_of(of_yaml(factory + "quantization_bit: 4\nquantization_method: hqq\n"),
                 "quantization_bit") == "not supported");
 }
+
+TEST_CASE("trainer: people's own scripts around it", "[plan][sources]") {
+  const PlanSource own = of_line(
+      "accelerate launch train.py --model_id HuggingFaceTB/SmolLM2-1.7B --max_seq_length 2048 "
+      "--micro_batch_size 1 --gradient_accumulation_steps 8");
+  CHECK(words(own, {"model", "seq", "batch"}) == "HuggingFaceTB/SmolLM2-1.7B 2048 1");
+  const PlanSource adapters = of_line(
+      "deepspeed fastchat/train/train_lora.py --model_name_or_path lmsys/vicuna-7b-v1.5 "
+      "--lora_r 8 --lora_dropout 0.05 --per_device_train_batch_size 2");
+  CHECK(words(adapters, {"lora", "lora-dropout"}) == "8 0.05");
+  const PlanSource switched_off = of_line(
+      "torchrun finetune.py --model_name_or_path gpt2 --use_lora False --lora_r 8 --bf16");
+  CHECK(word(switched_off, "lora") == "-");
+}
+
+TEST_CASE("trainer: the launcher behind a submitting script counts", "[plan][sources]") {
+  const LaunchLine line = read_launch_line(
+      "python mason.py --cluster a --gpus 8 -- accelerate launch --num_processes 4 "
+      "open_instruct/finetune.py --model_name_or_path gpt2 --learning_rate 1e-5",
+      "x.sh");
+  CHECK(line.program == "finetune.py");
+  CHECK(line.launcher == "accelerate");
+  CHECK(line.launcher_options.text("num_processes") == "4");
+}
+
+TEST_CASE("deepspeed: stage 0 reads none of ZeRO's keys", "[plan][sources]") {
+  const PlanSource plan = of_json(
+      R"({"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true, "loss_scale": 0},
+          "zero_optimization": {"stage": 0, "reduce_bucket_size": 500000, "overlap_comm": true,
+                                "offload_optimizer": {"device": "cpu"}}})");
+  CHECK(words(plan, {"dp-kind", "reduce-bucket-size", "overlap-comm", "offload"}) == "zero0 - - -");
+  CHECK(fate_of(plan, "zero_optimization.reduce_bucket_size") == "no effect");
+  CHECK(fate_of(plan, "bf16.loss_scale") == "no effect");
+}
+
+TEST_CASE("llamafactory: files of chat and export train nothing", "[plan][sources]") {
+  const std::string model = "model_name_or_path: Qwen/Qwen3-4B\ntemplate: qwen3\n";
+  CHECK_THROWS_WITH(of_yaml(model + "infer_backend: huggingface\n"), Contains("trains nothing"));
+  CHECK_THROWS_WITH(of_yaml(model + "export_dir: out\nexport_size: 5\n"), Contains("export_dir"));
+  CHECK(word(of_yaml(model + "export_dir: out\nstage: sft\ndo_train: true\ncutoff_len: 512\n"),
+             "seq") == "512");
+}
