@@ -149,6 +149,12 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     po::notify(values);
   } catch (const po::unknown_option& error) {
     throw UsageError(complaint_about(error.get_option_name()));
+  } catch (const po::too_many_positional_options_error&) {
+    throw UsageError(fmt::format("a word that belongs to no option{}; see highwater {} --help",
+                                 options_.find_nothrow("from", false) == nullptr
+                                     ? ""
+                                     : " (a launch line goes in quotes behind --from)",
+                                 command_->name));
   } catch (const po::error& error) {
     throw UsageError(fmt::format("{}; see highwater {} --help", error.what(), command_->name));
   }

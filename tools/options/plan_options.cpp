@@ -67,6 +67,9 @@ PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> p
   if (const auto sentence = why_no_model(values)) {  // of which all else depends
     throw UsageErrors({*sentence});
   }
+  if (const auto sentence = why_no_strategy(values)) {
+    throw UsageErrors({*sentence});
+  }
   PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use, check);
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));
   return run;

@@ -104,10 +104,9 @@ std::optional<std::string> find_file(const std::string& path, const fs::path& fr
 
 /// Words and data have endings of configurations, too: --vocab-file vocab.json.
 bool is_data(std::string_view key) {
-  constexpr std::array<std::string_view, 6> kParts{"*vocab*",     "*merge*", "*token*",
-                                                   "*data*", "train_file", "validation_file"};
-  return std::ranges::any_of(kParts,
-                             [&](std::string_view part) { return matches_key(part, key); });
+  constexpr std::array<std::string_view, 6> kParts{"*vocab*", "*merge*",    "*token*",
+                                                   "*data*",  "train_file", "validation_file"};
+  return std::ranges::any_of(kParts, [&](std::string_view part) { return matches_key(part, key); });
 }
 
 bool names_settings(const Setting& setting) {
@@ -255,6 +254,18 @@ std::vector<std::string> words_of(const SettingList& options) {
   return words;
 }
 
+/// Of Python files only torchtitan's configurations can be read.
+void refuse_script(const std::string& text) {
+  const std::string path = text.substr(0, text.find(".py") + 3);
+  if (is_small(path) && read_text_file(path).find("torchtitan") == std::string::npos) {
+    throw InputError(path, "",
+                     "a Python script, of which only torchtitan's configurations are read",
+                     fmt::format("give its launch line in quotes (--from \"torchrun {} ...\"), or "
+                                 "record it (highwater record -- python {})",
+                                 path, path));
+  }
+}
+
 PlanSource plan_of_titan(const std::vector<std::string>& words, const std::string& file,
                          const std::string& python) {
   return plan_of_settings(read_json_settings(titan_job(python, words), file), file);
@@ -274,6 +285,7 @@ std::vector<PlanSource> read_python_configuration(const std::string& text,
                                                   const std::string& python) {
   const std::optional<LaunchLine> line = is_python_file(text) ? std::nullopt : launch_line_of(text);
   if (!line) {
+    refuse_script(text);
     return {plan_of_titan({text}, text, python)};
   }
   const std::string file = file_of(text);

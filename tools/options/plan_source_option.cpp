@@ -189,6 +189,19 @@ std::optional<std::string> why_no_model(const po::variables_map& values) {
   return printable(fmt::format("{}: names no model; give --model", sources.back().file));
 }
 
+std::optional<std::string> why_no_strategy(const po::variables_map& values) {
+  if (values.contains("dp-kind")) {
+    return std::nullopt;
+  }
+  for (const PlanSource& source : plan_sources(values)) {
+    const auto key = std::ranges::find(source.keys, "dp-kind", &SourceKey::lacks);
+    if (key != source.keys.end()) {
+      return sentence_about(source, *key);
+    }
+  }
+  return std::nullopt;
+}
+
 std::string source_text(const std::vector<PlanSource>& sources, std::string_view command,
                         const po::parsed_options& found, const po::parsed_options& given) {
   const auto is_given = [&](const std::string& option) {

@@ -43,6 +43,10 @@ std::vector<std::string> source_notes(const boost::program_options::variables_ma
 /// named it.
 std::optional<std::string> why_no_model(const boost::program_options::variables_map& values);
 
+/// Why it is not known how the plan of --from spreads the model, where a key says so in a way that
+/// cannot be read and no option says it: it would be simulated as a plan of another strategy.
+std::optional<std::string> why_no_strategy(const boost::program_options::variables_map& values);
+
 /// The sentences of a source by itself.
 std::vector<std::string> source_notes(const PlanSource& source);
 

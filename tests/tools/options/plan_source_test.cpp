@@ -245,6 +245,34 @@ TEST_CASE("from: a plan without a model is refused by the key that should have n
              Contains("the launch line: names no model; give --model"));
 }
 
+TEST_CASE("from: a strategy in a file that is not there is not guessed", "[cli][from]") {
+  const std::string line =
+      "deepspeed --num_gpus 4 train.py --deepspeed absent.json --model_name_or_path gpt2 --bf16";
+  const CommandRun result = run({"simulate", "--from", line});
+  CHECK(result.code == ExitCode::usage);
+  CHECK_THAT(result.err, Contains("deepspeed absent.json") && Contains("not there"));
+  CHECK(plan_of({line}, "--dp-kind zero2 --batch 1 --seq 64").at("dp_kind") == "zero2");
+}
+
+TEST_CASE("from: a script with its arguments, beside a Python script and words outside quotes",
+          "[cli][from]") {
+  const TempDir folder;
+  const std::string script = (folder / "run.sh").string();
+  write_file(folder / "run.sh",
+             "SIZE=$1\nif [ $SIZE = small ]; then MODEL=gpt2; else MODEL=gpt2-xl; fi\n"
+             "torchrun run_clm.py --model_name_or_path $MODEL --bf16 --block_size 64\n");
+  CHECK(plan_of({"bash " + script + " small"}).at("model") == "gpt2");
+  CHECK(plan_of({"bash " + script + " large"}).at("model") == "gpt2-xl");
+  CHECK_THAT(run({"simulate", "--from", script, "--print-options"}).out,
+             Contains("the script sets it in several branches"));
+  write_file(folder / "train.py", "import torch\n");
+  CHECK_THAT(run({"simulate", "--from", (folder / "train.py").string()}).err,
+             Contains("a Python script") && Contains("launch line in quotes"));
+  CHECK_THAT(run({"simulate", "--from", script, "train.py"}).err, Contains("in quotes"));
+  CHECK_THAT(run({"simulate", "--from", "python train.py"}).err,
+             Contains("train.py has no option"));
+}
+
 // A stand-in for Python with torchtitan: its words, and what torchtitan_config.py would print.
 TEST_CASE("from: a configuration in Python is asked of the Python of --python", "[cli][from]") {
   const TempDir folder;

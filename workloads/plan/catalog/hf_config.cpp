@@ -94,11 +94,21 @@ std::string class_name(JsonFields& fields) {
   return {name.data(), name.size()};
 }
 
+/// Families without a class of transformers are among them: NeMo's GPT, whose sizes have no other
+/// form (--from).
+const Family* find_family_named(std::string_view name) {
+  const auto families = all_families();
+  const auto found = std::ranges::find_if(families, [&](const Family* family) {
+    return family->name == name && !family->traits.torchtitan_style;
+  });
+  return found == families.end() ? nullptr : *found;
+}
+
 /// The family that model_type names, or else the first of `architectures`.
 const Family* find_family(JsonFields& fields, std::string& named) {
   named = fields.text("model_type");
   if (!named.empty()) {
-    return find_family_if([&](const Family* family) { return family->name == named; });
+    return find_family_named(named);
   }
   named = class_name(fields);
   return find_family_if(

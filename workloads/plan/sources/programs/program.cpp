@@ -197,9 +197,12 @@ PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file) {
 PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
   PlanSource whole = plan_of_launcher(line, file);
   const Program* const program = find_program(line);
-  append(
-      read_with(program == nullptr ? program_of(line.options, file) : *program, line.options, file),
-      whole);
+  if (program == nullptr) {
+    throw InputError(file, "", line.program + " has no option that a known training program has",
+                     "give --model and what the script sets, or record it (highwater record -- "
+                     "python SCRIPT)");
+  }
+  append(read_with(*program, line.options, file), whole);
   return whole;
 }
 

@@ -13,7 +13,8 @@ std::span<const Program> programs() {
       table::megatron_bridge(), table::nemo(),           table::plain_loop(),
       table::trl_sft(),         table::trl_others(),     table::accelerate(),
       table::deepspeed_file(),  table::deepspeed_chat(), table::deepspeed_scripts(),
-      table::axolotl(),         table::llamafactory(),   table::llamafactory_second()};
+      table::axolotl(),         table::llamafactory(),   table::llamafactory_second(),
+      table::own_scripts()};
   return kPrograms;
 }
 

@@ -19,6 +19,7 @@ const Program& megatron_others();
 const Program& torchtune();
 const Program& trainer();
 const Program& plain_loop();
+const Program& own_scripts();
 const Program& trl_sft();
 const Program& trl_others();
 const Program& accelerate();

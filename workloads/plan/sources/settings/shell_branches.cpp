@@ -109,8 +109,8 @@ ShellTruth matches_pattern(const std::string& word, const std::string& pattern) 
 }
 
 bool ShellBranches::skips() const {
-  return std::ranges::any_of(
-      open_, [](const Open& branch) { return branch.current == ShellTruth::no; });
+  return std::ranges::any_of(open_,
+                             [](const Open& branch) { return branch.current == ShellTruth::no; });
 }
 
 void ShellBranches::begin_if() {

@@ -1,7 +1,7 @@
 // Which branch of a script's if and case runs, as far as the script itself decides it.
 //
-// A test over values that the script does not set ("$1", a file that is there) is undecided: all its
-// branches are read, as they stand in the text, and what they set in different ways is noted.
+// A test over values that the script does not set ("$1", a file that is there) is undecided: all
+// its branches are read, as they stand in the text, and what they set in different ways is noted.
 //
 // Source: POSIX.1-2017, Shell Command Language, sections 2.9.4.3 (case), 2.9.4.4 (if), and test;
 // bash(1), Conditional Expressions.
@@ -34,7 +34,9 @@ class ShellBranches {
   [[nodiscard]] bool is_testing() const { return !open_.empty() && open_.back().is_testing; }
 
   /// Between "case" and its first pattern, or behind ";;".
-  [[nodiscard]] bool awaits_pattern() const { return !open_.empty() && open_.back().awaits_pattern; }
+  [[nodiscard]] bool awaits_pattern() const {
+    return !open_.empty() && open_.back().awaits_pattern;
+  }
 
   void begin_if();
   void begin_elif();
@@ -59,12 +61,12 @@ class ShellBranches {
     bool is_testing = false;
     bool awaits_pattern = false;
     bool is_case = false;
-    ShellTruth test = ShellTruth::undecided;     ///< of what is tested now
-    ShellTruth current = ShellTruth::yes;        ///< of the branch that is read now
-    ShellTruth earlier = ShellTruth::no;         ///< whether one before it runs
-    bool has_test = false;                       ///< `test` holds one
-    std::string subject;                         ///< of case
-    std::map<std::string, std::string> values;   ///< set in undecided branches
+    ShellTruth test = ShellTruth::undecided;    ///< of what is tested now
+    ShellTruth current = ShellTruth::yes;       ///< of the branch that is read now
+    ShellTruth earlier = ShellTruth::no;        ///< whether one before it runs
+    bool has_test = false;                      ///< `test` holds one
+    std::string subject;                        ///< of case
+    std::map<std::string, std::string> values;  ///< set in undecided branches
   };
 
   void enter(ShellTruth truth);

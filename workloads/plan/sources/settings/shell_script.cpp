@@ -36,8 +36,7 @@ std::string assigned_name(const std::string& word) {
 
 class ShellReader {
  public:
-  ShellReader(std::string_view script, const std::string& file,
-              const ShellEnvironment& environment)
+  ShellReader(std::string_view script, const std::string& file, const ShellEnvironment& environment)
       : script_(script), file_(&file) {
     for (const auto& [name, value] : environment) {
       variables_.set(name, value, false);

@@ -2,8 +2,8 @@
 // variables and arrays that the script sets itself.
 //
 // Source: POSIX.1-2017, Shell Command Language, sections 2.2 to 2.6; bash(1), Arrays. Branches are
-// taken where the script decides them itself (shell_branches.hpp); loops are not carried out: each of
-// their commands counts once, in the order of the text.
+// taken where the script decides them itself (shell_branches.hpp); loops are not carried out: each
+// of their commands counts once, in the order of the text.
 #pragma once
 
 #include <map>

@@ -208,7 +208,7 @@ TEST_CASE("programs: NeMo's optimizer tells the framework, and O2 the types",
   const std::string trainer = "trainer:\n  devices: 8\n  num_nodes: 2\n  precision: bf16\n";
   const OptionWords apex = words_of(from_yaml(
       trainer + sizes + "  optim:\n    name: distributed_fused_adam\n    bucket_cap_mb: 128\n"));
-  CHECK(word(apex, "model").find("gpt_next") != std::string::npos);
+  CHECK(word(apex, "model") == "nemo-gpt-1b");
   CHECK(word(apex, "framework") == "nemo");
   CHECK(word(apex, "apex-bucket-mb") == "128");
   CHECK(word(apex, "dp") == "16");
@@ -288,9 +288,10 @@ TEST_CASE("programs: a file with keys of a model alone is not torchtune's",
   CHECK(word(words_of(source), "framework") != "torchtune");
 }
 
-TEST_CASE("programs: recipes of torchtune that train nothing are refused, other families are "
-          "transformers'",
-          "[plan][sources][programs]") {
+TEST_CASE(
+    "programs: recipes of torchtune that train nothing are refused, other families are "
+    "transformers'",
+    "[plan][sources][programs]") {
   CHECK_THROWS_WITH(from_yaml("model:\n  _component_: torchtune.models.llama2.llama2_7b\n"
                               "tasks: [\"truthfulqa\"]\n"),
                     Catch::Matchers::Contains("trains nothing"));
@@ -313,9 +314,12 @@ TEST_CASE("programs: Megatron Bridge's recipes of fine-tuning and of Qwen2",
   CHECK(word(words_of(tuned), "tp") == "2");
   CHECK(word(words_of(tuned), "seq") == "4096");
   CHECK(word(words_of(tuned), "grad-accum") == "4");
-  CHECK(word(words_of(tuned), "overlap-grad-reduce") == "false");
+  CHECK(word(words_of(tuned), "overlap-grad-reduce").empty());  // off, the default
+  CHECK(word(words_of(from_line("run_recipe.py --recipe qwen2_7b_sft_config")),
+             "overlap-grad-reduce") == "true");
   CHECK(fate_of(tuned, "(dataset.enable_offline_packing)") == KeyFate::not_supported);
-  const PlanSource qwen = from_line("run_recipe.py --recipe qwen25_7b_pretrain_2gpu_h100_bf16_config");
+  const PlanSource qwen =
+      from_line("run_recipe.py --recipe qwen25_7b_pretrain_2gpu_h100_bf16_config");
   CHECK(word(words_of(qwen), "model") == "qwen2.5-7b");
   CHECK(word(words_of(qwen), "batch") == "2");
 }

@@ -20,6 +20,9 @@ void read_distributed_type(const Setting& setting, const SettingList& all, Sourc
     keys.add_no_effect(setting.key, type, "one process");
   } else if (type == "MULTI_GPU") {
     offer(setting, "dp-kind", "ddp", keys);
+  } else if (type.starts_with("MULTI_") && type != "MULTI_CPU") {
+    offer(setting, "dp-kind", "ddp", keys);
+    keys.add_not_supported(setting.key, type, "another device; simulated as GPUs");
   } else if (type == "FSDP") {
     offer(setting, "dp-kind", sharding_of(all) == Sharding::fsdp1 ? "fsdp1" : "fsdp2", keys);
   } else if (type == "DEEPSPEED") {
@@ -223,7 +226,7 @@ constexpr std::array kAccelerateArguments{
     ignored("debug", reasons::kStart),
     ignored("help", reasons::kStart),
     unsupported("use_cpu", "training would run on the host"),
-    unsupported("cpu", "training would run on the host"),
+    unsupported("cpu", "training would run on the host", "0"),
     unsupported("tpu", "training would run on TPUs"),
     unsupported("tpu_use_cluster", "training would run on TPUs"),
     unsupported("tpu_cluster", "training would run on TPUs"),

@@ -365,7 +365,9 @@ void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& 
   }
   if (text.empty()) {
     keys.add_not_supported(setting.key, setting.value,
-                           "the file is not there; give it as well, with another --from");
+                           "the file is not there; give it with another --from, or what it sets "
+                           "(--dp-kind zero3)",
+                           "dp-kind");
     return;
   }
   keys.add_no_effect(setting.key, setting.value, "its keys follow");

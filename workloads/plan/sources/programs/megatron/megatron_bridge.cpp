@@ -17,10 +17,9 @@ namespace {
 using namespace megatron_keys;
 
 const BridgeRecipe* find_recipe(std::string_view name) {
-  const auto* const found =
-      std::ranges::find_if(bridge_recipes::kAll, [&](const BridgeRecipe& recipe) {
-        return recipe.name == name || recipe.older_name == name;
-      });
+  const auto* const found = std::ranges::find_if(
+      bridge_recipes::kAll,
+      [&](const BridgeRecipe& recipe) { return recipe.name == name || recipe.older_name == name; });
   return found == bridge_recipes::kAll.end() ? nullptr : found;
 }
 
@@ -79,13 +78,14 @@ void offer_recipe(const BridgeRecipe& recipe, const Setting& setting, const Sett
 void read_recipe_name(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const BridgeRecipe* const known = find_recipe(setting.value);
   if (known == nullptr) {
-    keys.add_not_supported(setting.key, setting.value,
-                           setting.value.find("_peft_") != std::string::npos
-                               ? "adapters beside a frozen model, in Megatron Bridge's own way; give "
-                                 "--model for the whole model's training"
-                               : "a recipe in Python that is not among the known ones (Llama, "
-                                 "Qwen2); give --model and what it sets",
-                           "model");
+    keys.add_not_supported(
+        setting.key, setting.value,
+        setting.value.find("_peft_") != std::string::npos
+            ? "adapters beside a frozen model, in Megatron Bridge's own way; give "
+              "--model for the whole model's training"
+            : "a recipe in Python that is not among the known ones (Llama, "
+              "Qwen2); give --model and what it sets",
+        "model");
     keys.add_not_supported("(recipe)", setting.value,
                            "what it sets beside the model, such as tp, pp and lengths");
   } else {

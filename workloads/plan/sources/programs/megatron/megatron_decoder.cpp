@@ -56,14 +56,21 @@ struct KnownTokenizer {
 
 /// Sizes in the tokenizers' own files, as the models' config.json have them.
 constexpr std::array kTokenizers{
-    KnownTokenizer{"gpt2", 50257},          KnownTokenizer{"llama-3", 128256},
-    KnownTokenizer{"llama3", 128256},       KnownTokenizer{"llama2", 32000},
-    KnownTokenizer{"llama-2", 32000},       KnownTokenizer{"mixtral", 32000},
+    KnownTokenizer{"gpt2", 50257},
+    KnownTokenizer{"llama-3", 128256},
+    KnownTokenizer{"llama3", 128256},
+    KnownTokenizer{"llama2", 32000},
+    KnownTokenizer{"llama-2", 32000},
+    KnownTokenizer{"mixtral", 32000},
     KnownTokenizer{"llama_tokenizer.model", 32000},
-    KnownTokenizer{"mistral-7b", 32000},    KnownTokenizer{"deepseek-v3", 129280},
-    KnownTokenizer{"deepseek-r1", 129280},  KnownTokenizer{"qwen2.5-0.5b", 151936},
-    KnownTokenizer{"qwen2.5-1.5b", 151936}, KnownTokenizer{"qwen2.5-3b", 151936},
-    KnownTokenizer{"qwen2.5", 152064},      KnownTokenizer{"qwen3", 151936},
+    KnownTokenizer{"mistral-7b", 32000},
+    KnownTokenizer{"deepseek-v3", 129280},
+    KnownTokenizer{"deepseek-r1", 129280},
+    KnownTokenizer{"qwen2.5-0.5b", 151936},
+    KnownTokenizer{"qwen2.5-1.5b", 151936},
+    KnownTokenizer{"qwen2.5-3b", 151936},
+    KnownTokenizer{"qwen2.5", 152064},
+    KnownTokenizer{"qwen3", 151936},
 };
 
 std::string in_lower_case(std::string text) {

@@ -309,6 +309,7 @@ const Program& torchtitan_python() {
   static constexpr Program kProgram{.name = "torchtitan (Python)",
                                     .releases = "torchtitan 0.3",
                                     .rules = kPythonRules,
+                                    .mark = "program",
                                     .finish = finish_titan_python};
   return kProgram;
 }

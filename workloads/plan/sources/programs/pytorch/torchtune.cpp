@@ -64,11 +64,11 @@ void read_builder(const Setting& setting, const SettingList& all, SourceKeys& ke
 
 /// transformers' layers of Phi-3 are one for queries, keys and values, and one for gate and up.
 std::string fused_targets(const std::string& targets) {
-  constexpr std::array kLayers{ValueWord{"q_proj", "qkv_proj"}, ValueWord{"k_proj", "qkv_proj"},
-                               ValueWord{"v_proj", "qkv_proj"}, ValueWord{"o_proj", "o_proj"},
-                               ValueWord{"gate_proj", "gate_up_proj"},
-                               ValueWord{"down_proj", "down_proj"},
-                               ValueWord{"lm_head", "lm_head"}};
+  constexpr std::array kLayers{
+      ValueWord{"q_proj", "qkv_proj"},        ValueWord{"k_proj", "qkv_proj"},
+      ValueWord{"v_proj", "qkv_proj"},        ValueWord{"o_proj", "o_proj"},
+      ValueWord{"gate_proj", "gate_up_proj"}, ValueWord{"down_proj", "down_proj"},
+      ValueWord{"lm_head", "lm_head"}};
   std::string fused;
   for (const ValueWord& layer : kLayers) {
     const bool is_new = fused.find(layer.word) == std::string::npos;

@@ -243,8 +243,8 @@ TEST_CASE("trainer: people's own scripts around it", "[plan][sources]") {
       "deepspeed fastchat/train/train_lora.py --model_name_or_path lmsys/vicuna-7b-v1.5 "
       "--lora_r 8 --lora_dropout 0.05 --per_device_train_batch_size 2");
   CHECK(words(adapters, {"lora", "lora-dropout"}) == "8 0.05");
-  const PlanSource switched_off = of_line(
-      "torchrun finetune.py --model_name_or_path gpt2 --use_lora False --lora_r 8 --bf16");
+  const PlanSource switched_off =
+      of_line("torchrun finetune.py --model_name_or_path gpt2 --use_lora False --lora_r 8 --bf16");
   CHECK(word(switched_off, "lora") == "-");
 }
 
