@@ -29,6 +29,13 @@ constexpr auto kCommands = std::to_array<Command>({
      "Finds the best strategy and largest batch that fit, by LLMem's Algorithm 1 and by "
      "simulation.",
      "highwater plan --model opt-1.3b --seq 512 --precision fp16 --gpu v100-16 --gpus 4", run_plan},
+    {"solve", "--for FIELD --model NAME|FILE [options]",
+     "Solves a plan for a field, as plan --for does: the largest batch, the least memory, the "
+     "fewest "
+     "GPUs, ... that fits.",
+     "highwater solve --for batch --model llama-3-8b --seq 4096 --precision bf16 --checkpoint full "
+     "--gpu h100-80",
+     run_solve},
     {"chance", "--model NAME|FILE --lengths FILE|DISTRIBUTION [options]",
      "Draws sequence lengths at random over many runs: how peak memory is distributed, and how "
      "likely it runs out.",

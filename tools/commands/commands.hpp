@@ -16,6 +16,7 @@ ExitCode run_simulate(const Arguments& arguments, std::ostream& out);
 ExitCode run_chance(const Arguments& arguments, std::ostream& out);
 ExitCode run_estimate(const Arguments& arguments, std::ostream& out);
 ExitCode run_generate(const Arguments& arguments, std::ostream& out);
+ExitCode run_solve(const Arguments& arguments, std::ostream& out);
 ExitCode run_plan(const Arguments& arguments, std::ostream& out);
 ExitCode run_replay(const Arguments& arguments, std::ostream& out);
 ExitCode run_fit(const Arguments& arguments, std::ostream& out);

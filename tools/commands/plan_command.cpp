@@ -1,4 +1,4 @@
-// highwater plan: which strategy and which batch fit.
+// highwater plan: which strategy and which batch fit; with --for, which value of a field.
 #include <algorithm>
 #include <ostream>
 
@@ -7,10 +7,16 @@
 #include <fmt/ranges.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/commands/scaled_command.hpp"
 #include "tools/engine/engine.hpp"
+#include "tools/html/frontier_page.hpp"
 #include "tools/options/plan_options.hpp"
+#include "tools/options/solving/margin_option.hpp"
+#include "tools/options/solving/solve_options.hpp"
 #include "tools/reports/llmem_tables.hpp"
 #include "tools/reports/plan_report.hpp"
+#include "tools/reports/solving/solve_report.hpp"
+#include "traces/formats/bytes/byte_sink.hpp"
 #include "traces/parse_text.hpp"
 #include "workloads/plan/model/other_model.hpp"
 
@@ -22,7 +28,6 @@ namespace po = boost::program_options;
 constexpr std::int64_t kMostGpus = 1 << 20;
 constexpr std::int64_t kMostSequences = 1 << 24;
 constexpr std::int64_t kMostRows = 1000;
-constexpr double kWholePercent = 100;
 
 /// Strategy and batch are what is searched for.
 std::vector<std::string> chosen_by_plan() {
@@ -51,6 +56,8 @@ OptionParser plan_options() {
                                                                        "rows to find; default 10")(
       "llmem-base", text("SIZE"),
       "LLMem's m_base, the memory in use before training; default 1100 MiB")(
+      "for", text("FIELD"),
+      "solve a plan that is given as simulate takes it for a field; see highwater solve --help")(
       "formulas-only", "skip the simulations: only LLMem's Algorithm 1")(
       "published", "recompute the LLMem paper's Tables 2 and 3 next to the printed figures");
   add_plan_options(parser);
@@ -78,23 +85,6 @@ std::optional<std::int64_t> read_count(const po::variables_map& values, const ch
     return std::nullopt;
   }
   return number;
-}
-
-/// "3" or "3%" as a share.
-double read_margin(const po::variables_map& values, std::vector<std::string>& problems) {
-  const auto given = text_option(values, "margin");
-  if (!given) {
-    return kUsualMargin;
-  }
-  const bool has_sign = given->ends_with('%');
-  const auto percent =
-      parse_number<double>(std::string_view(*given).substr(0, given->size() - (has_sign ? 1 : 0)));
-  if (!percent || !(*percent >= 0 && *percent < kWholePercent)) {
-    problems.push_back(fmt::format(
-        "--margin {}: not a share of the memory; use percent from 0 to below 100", *given));
-    return kUsualMargin;
-  }
-  return *percent / kWholePercent;
 }
 
 std::vector<std::string> words_of_kinds() {
@@ -133,7 +123,7 @@ void read_search(const po::variables_map& values, SearchOptions& search,
   }
   search.rows = static_cast<std::size_t>(read_count(values, "rows", kMostRows, problems)
                                              .value_or(static_cast<std::int64_t>(search.rows)));
-  search.margin = read_margin(values, problems);
+  search.margin = read_margin(values, kUsualMargin, problems);
   read_kinds(values, search, problems);
 }
 
@@ -198,9 +188,43 @@ PlanCommand parse_plan(const po::variables_map& values) {
   return result;
 }
 
+/// A program of `fit` has integers for fields.
+Arguments with_find(const ScaledArguments& scaled) {
+  Arguments others;
+  for (const std::string& word : scaled.others) {
+    others.push_back(word == "--for"              ? "--find"
+                     : word.starts_with("--for=") ? "--find=" + word.substr(6)
+                                                  : word);
+  }
+  return others;
+}
+
 }  // namespace
 
+ExitCode run_solve(const Arguments& arguments, std::ostream& out) {
+  if (const auto scaled = scaled_arguments(arguments)) {
+    return run_simulate_scaled({scaled->program, with_find(*scaled)}, out);
+  }
+  OptionParser parser(command("solve"));
+  add_solve_options(parser, arguments);
+  parser.add_format();
+  const auto values = parser.parse(arguments);
+  const OutputFormat format = output_format(values);
+  const SolveQuestion question = read_solve_question(values);
+  SolveReport report{solve_plan(question.request), question.model};
+  report.result.run.notes = question.notes;
+  if (question.html) {
+    write_text(*open_sink(*question.html),
+               frontier_page(*report.result.frontier, run_summary(report.result.run.plan)));
+  }
+  out << solve_report(report, format);
+  return ExitCode::ok;
+}
+
 ExitCode run_plan(const Arguments& arguments, std::ostream& out) {
+  if (asks_to_solve(arguments)) {
+    return run_solve(arguments, out);
+  }
   const po::variables_map values = plan_options().parse(arguments);
   if (values.contains("published")) {
     out << llmem_tables_report(output_format(values));

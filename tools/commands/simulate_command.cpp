@@ -180,7 +180,7 @@ SimulationReport simulate_plan(const SimulateCommand& command) {
   PlannedRun run = command.run;
   if (command.find_batch) {
     report.batches = find_largest_batch(run, command.memory, command.ranks, fleet);
-    run.plan.batch = report.batches->largest.value_or(1);
+    run.plan.batch = report.batches->best.value_or(1);
   }
   report.ranks = simulate_ranks(run, command.memory, command.ranks, fleet);
   fleet.end_of_pieces();

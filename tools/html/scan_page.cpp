@@ -9,34 +9,18 @@
 
 #include <fmt/format.h>
 
+#include "tools/html/plain_page.hpp"
 #include "tools/text/cell.hpp"
-#include "tools/text/safe_text.hpp"
 
 namespace highwater {
 namespace {
 
-constexpr std::string_view kScanHead = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Highwater: memory over ranks</title>
-<style>
-:root { color-scheme: light dark; --ink: light-dark(#1c2430, #e6ebf1); --rule: light-dark(#d5dbe2, #3a4450); }
-body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); margin: 2rem; }
-svg { display: block; margin: .5rem 0; }
-rect { stroke: var(--rule); stroke-width: 1; }
+constexpr std::string_view kScanStyle =
+    R"(rect { stroke: var(--rule); stroke-width: 1; }
 rect.off { stroke: var(--ink); stroke-width: 3; }
 rect.unread { fill: none; }
 path { stroke: var(--ink); }
 text { font: 10px system-ui, sans-serif; fill: #10161d; text-anchor: middle; }
-table { border-collapse: collapse; }
-th, td { padding: .2rem .8rem .2rem 0; text-align: left; border-bottom: 1px solid var(--rule); }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-</style>
-</head>
-<body>
 )";
 
 constexpr std::size_t kSide = 22;   ///< of a cell with the gap to the next one, in pixels
@@ -48,29 +32,6 @@ struct HeatMap {
   std::function<double(const ScanRow&)> figure;
   std::function<bool(const ScanRow&)> is_outlier;
 };
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
 
 std::string scan_row_name(const ScanRow& row) {
   return row.rank ? fmt::format("rank {}", *row.rank) : row.file;
@@ -185,7 +146,7 @@ std::vector<HeatMap> heat_maps() {
 }  // namespace
 
 std::string scan_page(const Scan& scan) {
-  std::string page(kScanHead);
+  std::string page = plain_page_start("Highwater: memory over ranks", kScanStyle);
   page += fmt::format(
       "<h1>Memory over ranks</h1>\n<p>{} rows, {} unreadable. A cell is a rank; a "
       "thick edge marks an outlier.</p>\n",

@@ -13,6 +13,8 @@ namespace {
 TrainingPlan start_of(const TrainingPlan& plan) {
   TrainingPlan start;
   start.model = plan.model;
+  start.model.width.reset();
+  start.model.labels = 0;
   apply_framework(plan.framework, start);
   apply_implied_defaults({}, start);
   return start;
@@ -54,6 +56,9 @@ std::string simulate_line(const TrainingPlan& plan, const LineOptions& options) 
   }
   if (options.capacity) {
     line.emplace_back("capacity", std::to_string(options.capacity->count()));
+  }
+  if (options.memory_limit) {
+    line.emplace_back("memory-limit", std::to_string(options.memory_limit->count()));
   }
   if (options.alloc_conf) {
     line.emplace_back("alloc-conf", *options.alloc_conf);

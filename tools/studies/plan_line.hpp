@@ -12,9 +12,10 @@ namespace highwater {
 
 /// What a line contains besides the plan's own axes.
 struct LineOptions {
-  std::string model;              ///< a name or a file, as it was asked for
-  bool is_gpu_named = false;      ///< the run has to fit on the plan's GPU
-  std::optional<Bytes> capacity;  ///< what the allocator can have, if not what the GPU leaves
+  std::string model;                  ///< a name or a file, as it was asked for
+  bool is_gpu_named = false;          ///< the run has to fit on the plan's GPU
+  std::optional<Bytes> capacity;      ///< what the allocator can have, if not what the GPU leaves
+  std::optional<Bytes> memory_limit;  ///< of the process
   std::optional<std::string> alloc_conf;  ///< PYTORCH_CUDA_ALLOC_CONF
 };
 

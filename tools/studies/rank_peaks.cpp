@@ -150,15 +150,15 @@ class BatchTrials {
       : run_(std::move(run)), memory_(&memory), choice_(choice), fleet_(&fleet) {}
 
   /// With so many of the smallest batches that the plan's ranks can share.
-  BatchTrial of_units(std::int64_t units) {
+  ValueTrial of_units(std::int64_t units) {
     const std::int64_t unit = grid_batch_parts(run_.plan.parallel);
-    BatchTrial trial = of_batch(units * unit);
-    trial.batch = units;
+    ValueTrial trial = of_batch(units * unit);
+    trial.value = units;
     return trial;
   }
 
  private:
-  BatchTrial of_batch(std::int64_t batch) {
+  ValueTrial of_batch(std::int64_t batch) {
     run_.plan.batch = batch;
     if (batch > 1 && !plan_problems(run_.plan).empty()) {
       return {batch, false, Bytes{}};  // larger than a plan may be
@@ -184,27 +184,27 @@ class BatchTrials {
   Fleet* fleet_;
 };
 
-BatchSearch in_sequences(BatchSearch search, const Parallelism& parallel) {
+ValueSearch in_sequences(ValueSearch search, const Parallelism& parallel) {
   const std::int64_t unit = grid_batch_parts(parallel);
-  if (search.largest) {
-    *search.largest *= unit;
+  if (search.best) {
+    *search.best *= unit;
   }
-  if (search.smallest_failing) {
-    *search.smallest_failing *= unit;
+  if (search.next) {
+    *search.next *= unit;
   }
   search.limit *= unit;
-  for (BatchTrial& trial : search.trials) {
-    trial.batch *= unit;
+  for (ValueTrial& trial : search.trials) {
+    trial.value *= unit;
   }
   return search;
 }
 
 }  // namespace
 
-BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice,
+ValueSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice,
                                Fleet& fleet) {
   BatchTrials trials(run, memory, choice, fleet);
-  return in_sequences(find_batch([&](std::int64_t units) { return trials.of_units(units); }),
+  return in_sequences(find_value([&](std::int64_t units) { return trials.of_units(units); }),
                       run.plan.parallel);
 }
 

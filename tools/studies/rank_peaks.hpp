@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tools/fleet/fleet.hpp"
-#include "tools/studies/find_batch.hpp"
 #include "tools/studies/simulate_run.hpp"
+#include "tools/studies/value_search.hpp"
 #include "workloads/training/ranks.hpp"
 
 namespace highwater {
@@ -60,7 +60,7 @@ RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, Ran
 
 /// The largest batch with which all chosen ranks fit; a class of ranks of one trial is a piece.
 /// @pre the memory is limited by a GPU, a capacity or a limit
-BatchSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice,
+ValueSearch find_largest_batch(PlannedRun run, const MemoryRequest& memory, RankChoice choice,
                                Fleet& fleet);
 
 }  // namespace highwater

@@ -8,7 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "tools/commands/commands.hpp"
-#include "tools/studies/find_batch.hpp"
+#include "tools/studies/value_search.hpp"
 #include "workloads/plan/options/aliases.hpp"
 #include "workloads/plan/options/plan_json.hpp"
 
@@ -328,23 +328,23 @@ TEST_CASE("plan options: rules that cross axes join the wrong values", "[cli][pl
   CHECK_THAT(problems[1], Contains("nothing is checkpointed"));
 }
 
-TEST_CASE("find batch: the border is found for every place it can have", "[cli][plan]") {
+TEST_CASE("find value: the border is found for every place it can have", "[cli][plan]") {
   for (std::int64_t border = 0; border <= 70; ++border) {
-    const BatchSearch search = find_batch(
+    const ValueSearch search = find_value(
         [&](std::int64_t batch) {
-          return BatchTrial{batch, batch <= border, Bytes{}};
+          return ValueTrial{batch, batch <= border, Bytes{}};
         },
-        64);
+        WantedValue::largest, 64);
     CAPTURE(border);
-    CHECK(search.largest ==
+    CHECK(search.best ==
           (border == 0 ? std::nullopt : std::optional(std::min<std::int64_t>(border, 64))));
-    CHECK(search.smallest_failing == (border >= 64 ? std::nullopt : std::optional(border + 1)));
+    CHECK(search.next == (border >= 64 ? std::nullopt : std::optional(border + 1)));
     CHECK(search.trials.size() <= 13);
   }
-  const BatchSearch search = find_batch(
+  const ValueSearch search = find_value(
       [](std::int64_t batch) {
-        return BatchTrial{batch, batch <= 5, Bytes{}};
+        return ValueTrial{batch, batch <= 5, Bytes{}};
       },
-      64);
+      WantedValue::largest, 64);
   CHECK(describe(search) == "5 (6 does not fit; tried 1, 2, 4, 8, 6, 5)");
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Makes the pictures of the documents from HTML reports: memory_over_time.png,
-tensors_over_time.png and segment_map.png.
+tensors_over_time.png and segment_map.png; and frontier.png from the page of `plan --frontier`.
 
     tools/docs/pictures/make.py [HIGHWATER]     default: build/release/highwater
 
@@ -26,6 +26,8 @@ MAP_ROWS = 12
 
 PLAN = ["--torch", "2.6", "--transformers", "5.12", "--framework", "torch", "--model", "llama-3.2-1b", "--batch", "2", "--seq", "2048", "--precision", "bf16", "--gpu", "rtx4090",
         "--steps", "3"]
+FRONTIER = ["--model", "llama-3-8b", "--dp", "8", "--dp-kind", "fsdp2", "--precision", "bf16", "--seq", "8192", "--batch", "2",
+            "--gpu", "h100-80"]
 OUT_OF_MEMORY = [str(ROOT / "traces/recorded/fake/gpt2-fp32-varlen-capacity2700.hwt.xz")]
 
 
@@ -81,6 +83,14 @@ def take_map(browser):
     take(browser, "segment_map.png", browser.find_element(By.ID, "moment-text"), rows[MAP_ROWS - 1])
 
 
+def take_frontier(browser, highwater, folder):
+    path = pathlib.Path(folder) / "frontier.html"
+    subprocess.run([highwater, "plan", *FRONTIER, "--html", str(path)], check=True, stdout=subprocess.DEVNULL)
+    browser.get(path.as_uri())
+    picture = browser.find_element(By.CSS_SELECTOR, "svg")
+    take(browser, "frontier.png", picture, picture)
+
+
 def main():
     highwater = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build/release/highwater")
     browser = start_browser()
@@ -91,6 +101,7 @@ def main():
             take_tensors(browser)
             open_report(browser, highwater, OUT_OF_MEMORY, folder)
             take_map(browser)
+            take_frontier(browser, highwater, folder)
     finally:
         browser.quit()
 

@@ -18,14 +18,16 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent / "highwater"
 ENTRY = re.compile(r"  (?:-\w \[ )?--([a-z0-9-]+)(?: \])?(\[=\S+\]| (?! )(?!\(=)\S+)?(?: \(=(\S+)\))?(?:  +(.*))?$")
 #: Those that no keyword stands for: the module sets them itself, or has a parameter of its own.
-HIDDEN = {"help", "help-all", "format", "output", "model", "print-options", "shard", "stall-after"}
+HIDDEN = {"for", "help", "help-all", "format", "output", "model", "print-options", "shard", "stall-after"}
 #: The functions about a plan, and those about a recording, by command.
-OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "chance": "Chance", "export": "Export"}
+OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "solve": "Solve", "chance": "Chance",
+           "export": "Export"}
 OF_FILE = {"replay": "Replay", "explain": "Explain", "advise": "Advise", "sweep": "Sweep", "info": "Info",
            "diff": "Diff", "report": "Report", "reduce": "Reduce", "fit": "Fit"}
 #: What several functions have; the last says what it means.
-SHARED = {"TrainingOptions": ("plan", "export", "estimate", "chance", "simulate"),
-          "MemoryOptions": ("simulate", "chance", "export", "explain", "advise", "sweep", "report", "reduce", "replay"),
+SHARED = {"TrainingOptions": ("plan", "export", "estimate", "solve", "chance", "simulate"),
+          "MemoryOptions": ("simulate", "solve", "chance", "export", "explain", "advise", "sweep", "report", "reduce",
+                            "replay"),
           "FileOptions": ("explain", "advise", "sweep", "report", "reduce", "replay")}
 DRAWN = ("advise", "explain", "replay", "simulate", "sweep")
 #: How the help calls a value, and what a keyword takes there. Others are words.

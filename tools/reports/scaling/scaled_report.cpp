@@ -127,7 +127,7 @@ void add_search(const ScaledRun& run, Report& report) {
   if (run.search) {
     report.line(fmt::format("largest {} that fits: {}", *run.searched, describe(*run.search)));
     report.json("search", [&] {
-      boost::json::object search = batch_search_json(*run.search);
+      boost::json::object search = value_search_json(*run.search, "batch");
       search["integer"] = *run.searched;
       return search;
     });

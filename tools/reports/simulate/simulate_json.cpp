@@ -231,7 +231,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["holders_at_peak"] = holders_json(simulation);
   root["out_of_memory"] = failure_json(simulation);
   if (report.batches) {
-    root["find_batch"] = batch_search_json(*report.batches);
+    root["find_batch"] = value_search_json(*report.batches, "batch");
   }
   add_room(report, root);
   root["gpus_that_hold"] = simulation.fits() ? boost::json::value(gpus_json(report.gpus)) : nullptr;

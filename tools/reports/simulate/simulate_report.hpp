@@ -22,7 +22,7 @@ namespace highwater {
 struct SimulationReport {
   Simulation simulation;  ///< of the worst rank
   RankPeaks ranks;
-  std::optional<BatchSearch> batches;  ///< --find-batch
+  std::optional<ValueSearch> batches;  ///< --find-batch
   EstimateComparison estimates;
   std::vector<const Formula*> reconciled;  ///< closed forms whose difference is shown part by part
   std::vector<const Gpu*> gpus;            ///< those that hold it, smallest memory first

@@ -60,6 +60,7 @@ ReplayOptions options_of(const TrainingPlan& plan, const MemoryRequest& memory) 
     options.settings = settings_from_command_line(*memory.alloc_conf, *options.version);
   }
   options.capacity = memory.capacity;
+  options.memory_limit = memory.memory_limit;
   options.after_oom = AfterOom::stop;
   return options;
 }
@@ -107,6 +108,10 @@ MemoryTrial try_ranks(const TrainingPlan& plan, const std::vector<RankClass>& ra
 }
 
 }  // namespace
+
+Bytes without_margin(Bytes memory, double margin) {
+  return Bytes{static_cast<std::uint64_t>(static_cast<double>(memory.count()) * (1 - margin))};
+}
 
 MemoryTrial try_memory(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit,
                        TrialExtent extent) {

@@ -25,7 +25,10 @@ enum class TrialExtent {
   whole  ///< all micro-batches and steps, and every representative rank, as `simulate` does
 };
 
-/// Whether every rank stays within `limit`, with `memory.capacity` to run in.
+/// What may be taken where a share of the memory is to stay free.
+Bytes without_margin(Bytes memory, double margin);
+
+/// Whether every rank stays within `limit`, with the memory of `memory` to run in.
 /// @pre plan_problems(plan) is empty @throws InputError for what PyTorch itself would refuse
 MemoryTrial try_memory(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit,
                        TrialExtent extent);

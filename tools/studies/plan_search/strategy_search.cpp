@@ -26,10 +26,6 @@ Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
   return device - std::min(device, outside_memory(plan).total());
 }
 
-Bytes without_margin(Bytes memory, double margin) {
-  return Bytes{static_cast<std::uint64_t>(static_cast<double>(memory.count()) * (1 - margin))};
-}
-
 /// A candidate whose variations are tried one by one.
 struct Open {
   std::size_t candidate = 0;

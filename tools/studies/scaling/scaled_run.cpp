@@ -86,7 +86,7 @@ NamedIntegers with_value(NamedIntegers values, const std::string& name, std::int
   return values;
 }
 
-BatchTrial trial_at(const ScaledRequest& request, std::int64_t value) {
+ValueTrial trial_at(const ScaledRequest& request, std::int64_t value) {
   const Values values = values_for(
       *request.program, with_value(request.values, *request.largest, value), request.file);
   const RequestTrace trace = requests_of(request, values).trace;
@@ -101,11 +101,11 @@ ScaledRun simulate_scaled(const ScaledRequest& request) {
   if (!request.largest) {
     return simulate_at(request, values_for(*request.program, request.values, request.file));
   }
-  const BatchSearch search =
-      find_batch([&](std::int64_t value) { return trial_at(request, value); });
+  const ValueSearch search =
+      find_value([&](std::int64_t value) { return trial_at(request, value); });
   ScaledRun run = simulate_at(
       request, values_for(*request.program,
-                          with_value(request.values, *request.largest, search.largest.value_or(1)),
+                          with_value(request.values, *request.largest, search.best.value_or(1)),
                           request.file));
   run.searched = request.largest;
   run.search = search;

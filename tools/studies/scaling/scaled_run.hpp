@@ -13,9 +13,9 @@
 #include "sim/scaling/extent.hpp"
 #include "tools/files/program_file.hpp"
 #include "tools/files/program_warnings.hpp"
-#include "tools/studies/find_batch.hpp"
 #include "tools/studies/memory_request.hpp"
 #include "tools/studies/replay_run.hpp"
+#include "tools/studies/value_search.hpp"
 
 namespace highwater {
 
@@ -45,7 +45,7 @@ struct ScaledRun {
   std::optional<PeakPlace> place;       ///< of the highest allocated
   std::optional<PeakRange> range;       ///< where sizes are estimated
   std::optional<std::string> searched;  ///< the integer that `search` is about
-  std::optional<BatchSearch> search;
+  std::optional<ValueSearch> search;
   std::uint64_t steps = 0;
 
   [[nodiscard]] bool fits() const { return replay.result.counts.ooms == 0; }

@@ -21,7 +21,8 @@ struct ModelSpec {
   ModelConfig config;
   /// What a config.json left to its family: "hidden_size 4096", ...
   std::vector<std::string> family_defaults = {};
-  std::string config_text = {};  ///< of the config.json that it was read from, if it was
+  std::string config_text = {};            ///< of the config.json that it was read from, if it was
+  std::optional<std::int64_t> width = {};  ///< hidden size that it was given (model_width.hpp)
   int labels = 0;  ///< of transformers' ...ForSequenceClassification; 0: a language-model head
 
   bool operator==(const ModelSpec&) const = default;

@@ -26,6 +26,7 @@ std::string plan_summary(const TrainingPlan& plan) {
   apply_framework(plan.framework, plain);
   plain.model = plan.model;
   plain.model.labels = 0;
+  plain.model.width.reset();
   plain.gpu = plan.gpu;
   std::string summary(plan.model.name);
   for (const Option& option : option_table()) {

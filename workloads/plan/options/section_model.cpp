@@ -7,6 +7,7 @@
 #include "traces/parse_text.hpp"
 #include "workloads/plan/catalog/named_model.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/model_width.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/moe_load_axis.hpp"
@@ -42,6 +43,25 @@ constexpr OptionAxis kModel{
     {},
     [](const TrainingPlan& plan) -> OptionValue { return std::string(plan.model.name); },
     set_model};
+
+/// Of the model that was read before.
+Complaint set_hidden(TrainingPlan& plan, std::string_view text, const AllowedValues& range) {
+  const Reading<std::int64_t> hidden = read_whole(text, range);
+  if (!hidden.value || plan.model.name.empty()) {  // without a model that is what is wrong
+    return hidden.complaint;
+  }
+  return set_width(plan.model, *hidden.value);
+}
+
+constexpr std::int64_t kWidestModel = 1 << 24;
+
+/// Empty where the model has its own.
+constexpr OptionAxis kHidden{WholeRange{1, kWidestModel},
+                             [](const TrainingPlan& plan) -> OptionValue {
+                               return plan.model.width ? OptionValue(*plan.model.width)
+                                                       : OptionValue(std::string());
+                             },
+                             set_hidden};
 
 /// The framework and the defaults that come with it.
 constexpr OptionAxis kFramework{
@@ -197,6 +217,13 @@ constexpr std::array kModelRows{
         .with_default("required")
         .and_more("with --engine torch also a folder of the hub, FILE.py:function, timm:NAME, "
                   "torchvision:NAME and diffusers:NAME"),
+    Option{"hidden", "N", model, rare,
+           "make the model wider or narrower: heads and feed-forward part in proportion",
+           "the model's config.json", kHidden}
+        .with_default("the model's own")
+        .and_more(
+            "heads keep their size, and key-value heads and the feed-forward size their ratio "
+            "to the hidden size"),
     Option{"framework", "F", model, common, "training loop that sets the defaults",
            "Highwater's choice: a plain loop; torch, the bare one, with other --model-code",
            kFramework}

@@ -136,6 +136,15 @@ class Numbers(unittest.TestCase):
         with self.assertRaises(AttributeError):
             replay.schema = "mine"
 
+    def test_a_plan_is_solved_for_its_fields(self):
+        solved = hw.solve(["seq:128", "batch"], model="gpt2", precision="bf16", gpu="4GiB")
+        self.assertEqual([field.field for field in solved.fields], ["seq", "batch"])
+        seq = solved.fields[0].answer
+        self.assertTrue(hw.simulate(model="gpt2", precision="bf16", gpu="4GiB", seq=seq).fits)
+        self.assertEqual(solved.plan["seq"], [seq])
+        frontier = hw.solve(model="gpt2", seq=128, frontier="checkpoint").frontier
+        self.assertEqual(min(frontier, key=lambda row: row.recomputation).checkpoint, "none")
+
     def test_table_and_pictures(self):
         replay = hw.load(OUT_OF_MEMORY).replay(alloc_conf="expandable_segments:True")
         text, _, _ = program("replay", OUT_OF_MEMORY, "--alloc-conf", "expandable_segments:True")

@@ -25,7 +25,7 @@ from highwater.deepspeed import (
     estimate_zero3_model_states_mem_needs_all_live,
 )
 from highwater._parameters import parameters
-from highwater.plans import chance, estimate, export, models, plan, simulate
+from highwater.plans import chance, estimate, export, models, plan, simulate, solve
 from highwater.recording import Recording, load
 from highwater.scaling import Program, fit
 from highwater._watch import watch
@@ -51,5 +51,6 @@ __all__ = [
     "plan",
     "show_progress",
     "simulate",
+    "solve",
     "watch",
 ]

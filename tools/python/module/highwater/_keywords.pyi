@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 class TrainingOptions(TypedDict, total=False):
+    hidden: int | str
+    """make the model wider or narrower: heads and feed-forward part in proportion; heads keep their size, and key-value heads and the feed-forward size their ratio to the hidden size; default the model's own"""
     framework: str
     """training loop that sets the defaults: hf, trainer, trl-sft, accelerate-fsdp2, torchtitan, torchtune, lightning, torch, deepspeed, megatron, nemo, colossalai-gemini; options override them. nemo is megatron with Apex's DistributedFusedAdam, colossalai-gemini stands for LLMem's scripts; default hf"""
     model_code: str
@@ -351,6 +353,14 @@ class PlanOptions(TrainingOptions, total=False):
     """skip the simulations: only LLMem's Algorithm 1"""
     published: bool
     """recompute the LLMem paper's Tables 2 and 3 next to the printed figures"""
+
+class SolveOptions(TrainingOptions, MemoryOptions, total=False):
+    frontier: str
+    """peak memory against recomputation: checkpoint, or checkpoint,batch"""
+    margin: str
+    """memory that an answer leaves free; default 0 %"""
+    html: str | os.PathLike[str]
+    """write a page with a picture of the frontier to FILE"""
 
 class ChanceOptions(TrainingOptions, MemoryOptions, total=False):
     lengths: str | os.PathLike[str]

@@ -31,6 +31,7 @@ NOT_OF_REPORT = frozenset({
     "estimates",
     "fail-on-oom",
     "find-batch",
+    "for",
     "format",
     "help",
     "help-all",

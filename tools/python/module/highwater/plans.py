@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from highwater._parameters import Parameters, parameters
@@ -14,8 +14,15 @@ from highwater._question import Question
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from highwater._keywords import ChanceOptions, EstimateOptions, ExportOptions, PlanOptions, SimulateOptions
-    from highwater.results import Chance, Estimate, Models, Plan, Simulate
+    from highwater._keywords import (
+        ChanceOptions,
+        EstimateOptions,
+        ExportOptions,
+        PlanOptions,
+        SimulateOptions,
+        SolveOptions,
+    )
+    from highwater.results import Chance, Estimate, Models, Plan, Simulate, Solve
 
 
 def simulate(model: Any = None, **options: Unpack[SimulateOptions]) -> Simulate:
@@ -66,6 +73,20 @@ def plan(model: Any = None, **options: Unpack[PlanOptions]) -> Plan:
     from highwater.results import Plan
 
     return Plan.of(_question("plan", model, options))
+
+
+def solve(fields: str | Sequence[str] = (), model: Any = None, **options: Unpack[SolveOptions]) -> Solve:
+    """Finds the largest `batch`, `seq`, `hidden` size or `lora` rank, the least `memory`, the fewest `gpus` or the least
+    recomputation (`checkpoint`) with which a plan fits, several fields in turn; `frontier` lists peak memory against
+    recomputation. `model` as for simulate().
+
+    >>> hw.solve("seq", model="llama-3-8b", precision="bf16", checkpoint="full", gpu="h100-80").fields[0].answer
+    >>> hw.solve(["seq:1024", "batch"], model="gpt2", gpu="v100-16")
+    >>> hw.solve(model="llama-3-8b", seq=4096, precision="bf16", frontier="checkpoint").to_pandas()
+    """
+    from highwater.results import Solve
+
+    return Solve.of(_question("solve", model, {"for": fields, **options}))
 
 
 def models(name: str | None = None) -> Models:

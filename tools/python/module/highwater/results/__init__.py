@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from highwater.results.replay import Replay as Replay
     from highwater.results.scaled import Scaled as Scaled
     from highwater.results.simulate import Simulate as Simulate
+    from highwater.results.solve import Solve as Solve
     from highwater.results.sweep import Sweep as Sweep
 
 _COMMANDS = {
@@ -35,6 +36,7 @@ _COMMANDS = {
     "Replay": "replay",
     "Scaled": "scaled",
     "Simulate": "simulate",
+    "Solve": "solve",
     "Sweep": "sweep",
 }
 
