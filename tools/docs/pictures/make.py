@@ -26,8 +26,8 @@ MAP_ROWS = 12
 
 PLAN = ["--torch", "2.6", "--transformers", "5.12", "--framework", "torch", "--model", "llama-3.2-1b", "--batch", "2", "--seq", "2048", "--precision", "bf16", "--gpu", "rtx4090",
         "--steps", "3"]
-FRONTIER = ["--model", "llama-3-8b", "--dp", "8", "--dp-kind", "fsdp2", "--precision", "bf16", "--seq", "8192", "--batch", "2",
-            "--gpu", "h100-80"]
+FRONTIER = ["--frontier", "checkpoint", "--model", "llama-3-8b", "--dp", "8", "--dp-kind", "fsdp2",
+            "--precision", "bf16", "--seq", "8192", "--gpu", "h100-80"]
 OUT_OF_MEMORY = [str(ROOT / "traces/recorded/fake/gpt2-fp32-varlen-capacity2700.hwt.xz")]
 
 

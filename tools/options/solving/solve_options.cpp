@@ -19,7 +19,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::array<std::string_view, 2> kSolveOptions{"for", "frontier"};
+constexpr std::array<std::string_view, 3> kSolveOptions{"for", "frontier", "html"};
 
 std::vector<std::string_view> field_names() {
   std::vector<std::string_view> names;

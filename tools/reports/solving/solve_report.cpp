@@ -23,9 +23,19 @@ const FieldTrial* next_of(const SolvedField& solved) {
   return solved.next ? &solved.trials[*solved.next] : nullptr;
 }
 
+/// Capacities in steps of 2 MiB, which GiB with two decimals would not tell apart.
+std::string value_text(const MetricValue& value) {
+  const auto* const bytes = std::get_if<Bytes>(&value);
+  return bytes == nullptr ? to_text(value) : fmt::format("{} MiB", bytes->count() >> 20);
+}
+
+Cell value_cell(const MetricValue& value) {
+  return Cell(value).shown_as(value_text(value));
+}
+
 Cell answer_cell(const SolvedField& solved) {
   const FieldTrial* best = best_of(solved);
-  return best == nullptr ? Cell(MetricValue()).shown_as("none fits") : Cell(best->value);
+  return best == nullptr ? Cell(MetricValue()).shown_as("none fits") : value_cell(best->value);
 }
 
 /// Blank where there is no such trial.
@@ -39,7 +49,7 @@ Cell peak_cell(const SolvedField& solved) {
 }
 
 Cell next_cell(const SolvedField& solved) {
-  return cell_of(next_of(solved), [](const FieldTrial& trial) { return trial.value; });
+  return cell_of(next_of(solved), [](const FieldTrial& trial) { return value_cell(trial.value); });
 }
 
 bool is_refused(const FieldTrial& trial) {
@@ -73,7 +83,7 @@ const Columns<SolvedField>& field_columns() {
       {"asks", "", left, [](const SolvedField& row) { return row.field->asks; }},
       {"answer", "answer", left, answer_cell},
       {"peak_reserved_bytes", "peak reserved", right, peak_cell},
-      {"step", "step", right, [](const SolvedField& row) { return Cell(row.step); }},
+      {"step", "step", right, [](const SolvedField& row) { return value_cell(row.step); }},
       {"next", "next", right, next_cell},
       {"next_outcome", "which", left, next_words},
       {"trials", "", left, [](const SolvedField& row) {
@@ -86,7 +96,7 @@ const Columns<SolvedField>& field_columns() {
 std::string tried_line(const SolvedField& solved) {
   std::vector<std::string> values;
   for (const FieldTrial& trial : solved.trials) {
-    values.push_back(to_text(trial.value));
+    values.push_back(value_text(trial.value));
   }
   return fmt::format("{}: {}", solved.field->name, fmt::join(values, ", "));
 }
