@@ -10,6 +10,7 @@
 #include <mutex>
 #include <sched.h>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "traces/cancellation.hpp"
@@ -18,7 +19,23 @@ namespace highwater {
 
 namespace detail {
 inline std::atomic<std::size_t> thread_limit = 0;
+inline thread_local std::size_t own_thread_limit = 0;
 }  // namespace detail
+
+/// While it lives, what this thread starts uses no more threads than that; 0: as without it.
+class ThreadLimitScope {
+ public:
+  explicit ThreadLimitScope(std::size_t most)
+      : before_(std::exchange(detail::own_thread_limit, most)) {}
+
+  ThreadLimitScope(const ThreadLimitScope&) = delete;
+  ThreadLimitScope& operator=(const ThreadLimitScope&) = delete;
+
+  ~ThreadLimitScope() { detail::own_thread_limit = before_; }
+
+ private:
+  std::size_t before_;
+};
 
 /// From now on no more threads than that at a time: one, where there is a process for each core.
 inline void limit_threads(std::size_t most) {
@@ -27,6 +44,9 @@ inline void limit_threads(std::size_t most) {
 
 /// Cores that this process may run on: a launcher binds each of its processes to some.
 inline std::size_t core_count() {
+  if (detail::own_thread_limit != 0) {
+    return detail::own_thread_limit;
+  }
   if (const std::size_t limit = detail::thread_limit; limit != 0) {
     return limit;
   }
@@ -44,8 +64,9 @@ void for_each_index(std::size_t count, Work work) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
   std::mutex failure_lock;
-  const auto run = [&, flag = cancel_flag()] {
+  const auto run = [&, flag = cancel_flag(), most = detail::own_thread_limit] {
     const CancelScope scope(flag);
+    const ThreadLimitScope limit(most);
     for (std::size_t i = next++; i < count; i = next++) {
       try {
         work(i);

@@ -16,6 +16,10 @@ namespace {
 constexpr double kSecondsAtOnce = 0.1;
 constexpr std::size_t kMostAtOnce = 1024;
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 std::exception_ptr failure_of(const PieceAnswer& answer) {
   switch (answer.failure) {
     case FailureKind::none:
@@ -37,6 +41,7 @@ std::exception_ptr failure_of(const PieceAnswer& answer) {
 Leader::Leader(Crew& crew, const PieceRun& run)
     : crew_(&crew), run_(&run), workers_(static_cast<std::size_t>(crew.size())) {
   crew.is_stalled_.resize(workers_.size());
+  times_.processes = crew.size();
 }
 
 void Leader::carry_out() {
@@ -44,19 +49,34 @@ void Leader::carry_out() {
   Patience patience;
   deliver_kept();
   while (run_->delivery->next() < all) {
-    if (const auto message = crew_->transport_->poll()) {
-      receive(*message);
+    if (receive_next()) {
       patience.reset();
     } else {
       look_for_stalled();
       patience.wait();
+      hand_out();
     }
-    hand_out();
     if (all_stalled()) {
       work_alone();
     }
     deliver_kept();
   }
+  run_->times->set_leader(times_);
+}
+
+/// A message, if there is one, and what is wanted then.
+bool Leader::receive_next() {
+  const Clock::time_point begin = Clock::now();
+  const double delivering = times_.delivery_seconds;
+  const auto message = crew_->transport_->poll();
+  if (!message) {
+    return false;
+  }
+  receive(*message);
+  hand_out();
+  ++times_.messages;
+  times_.message_seconds += seconds_since(begin) - (times_.delivery_seconds - delivering);
+  return true;
 }
 
 void Leader::receive(const Message& message) {
@@ -75,7 +95,10 @@ void Leader::take_answers(int rank, CrewMessage& message) {
   worker.since = Clock::now();
   for (PieceAnswer& answer : message.answers) {
     std::erase(worker.held, answer.position);
+    run_->times->add_piece(run_->work->job, answer.number, answer.seconds, rank);
+    const Clock::time_point begin = Clock::now();
     deliver(answer);
+    times_.delivery_seconds += seconds_since(begin);
   }
   if (message.word == CrewWord::ready) {
     worker.is_idle = true;
@@ -123,6 +146,7 @@ void Leader::give(int rank, Worker& worker) {
     worker.held.push_back(position);
     message.pieces.push_back({position, run_->wanted->at(position)});
   }
+  ++times_.hand_outs;
   worker.is_idle = false;
   worker.since = Clock::now();
   crew_->transport_->send(rank, to_bytes(message));

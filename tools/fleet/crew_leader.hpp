@@ -27,6 +27,7 @@ class Leader {
     bool is_idle = false;
   };
 
+  bool receive_next();
   void receive(const Message& message);
   void take_answers(int rank, CrewMessage& message);
   void deliver(PieceAnswer& answer);
@@ -51,6 +52,7 @@ class Leader {
   std::size_t done_ = 0;           ///< results, in any order
   double seconds_ = 0;             ///< of all results
   double slowest_ = 0;
+  LeaderTimes times_;
 };
 
 }  // namespace highwater

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tools/fleet/ordered_delivery.hpp"
+#include "tools/fleet/piece_times.hpp"
 #include "tools/fleet/pieces.hpp"
 #include "tools/fleet/result_store.hpp"
 
@@ -16,6 +17,7 @@ struct PieceRun {
   const PieceNumbers* wanted;
   ResultStore* store;
   OrderedDelivery* delivery;
+  PieceTimes* times;
   std::function<void(std::size_t done)> progress;  ///< one call at a time
 };
 
@@ -37,7 +39,7 @@ class ThreadExecutor : public Executor {
   void run(const PieceRun& run) override;
 };
 
-/// What carrying out `number` comes to, kept if it comes to a result.
+/// What carrying out `number` comes to, kept if it comes to a result; its time is noted.
 PieceOutcome outcome_of(const PieceRun& run, PieceNumber number);
 
 /// The kept result of `number`. @pre the store has it

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tools/fleet/piece_file.hpp"
@@ -80,6 +81,9 @@ class PartFiles : public ResultStore {
   explicit PartFiles(const std::vector<std::string>& paths);
 
   [[nodiscard]] const RunIdentity& run() const { return run_; }
+
+  /// From now on they are those of this command line, which has the same pieces.
+  void use_for(std::vector<std::string> arguments) { run_.arguments = std::move(arguments); }
 
   /// @throws InputError unless the parts are of this run
   void check(const RunIdentity& run) const;

@@ -1,5 +1,7 @@
 #include "tools/fleet/fleet.hpp"
 
+#include <chrono>
+
 #include "sim/replay/parallel.hpp"
 #include "tools/text/progress_line.hpp"
 
@@ -35,6 +37,7 @@ bool is_merging() {
 Fleet::Fleet()
     : own_store_(std::make_unique<NoStore>()),
       store_(own_store_.get()),
+      times_(std::make_unique<PieceTimes>("")),
       executor_(std::make_unique<ThreadExecutor>()) {}
 
 Fleet::Fleet(const FleetRequest& request) : Fleet() {
@@ -59,6 +62,7 @@ Fleet::Fleet(const FleetRequest& request) : Fleet() {
   if (shard_) {
     part_ = std::make_unique<PartWriter>(request.part, request.run);
   }
+  times_ = std::make_unique<PieceTimes>(request.times);
 }
 
 Fleet::~Fleet() = default;
@@ -80,8 +84,11 @@ void Fleet::run(const PieceWork& work, const PieceNumbers& wanted,
     }
     take(position, std::move(result));
   });
-  executor_->run(
-      {&work, &wanted, store_, &delivery, [&](std::size_t done) { progress.show(done); }});
+  const auto begin = std::chrono::steady_clock::now();
+  executor_->run({&work, &wanted, store_, &delivery, times_.get(),
+                  [&](std::size_t done) { progress.show(done); }});
+  times_->end_list(work,
+                   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
 void Fleet::stream_bytes(std::string_view what, std::size_t count, const CarryOut& carry_out,
@@ -122,6 +129,7 @@ void Fleet::end_of_pieces() {
   if (is_follower()) {
     throw PiecesOnly{};
   }
+  times_->finish();
   if (part_) {
     part_->finish();
     throw PiecesOnly{};

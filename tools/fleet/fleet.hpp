@@ -29,6 +29,7 @@ struct FleetRequest {
   std::string journal;  ///< file; empty: none
   Resume resume = Resume::no;
   double stall_seconds = 0;  ///< 0: the usual (mpi_executor.hpp)
+  std::string times;         ///< file that says how long each piece took; empty: none
 };
 
 /// Thrown by end_of_pieces() where somebody else prints the answer: a shard, or an MPI rank but
@@ -104,6 +105,7 @@ class Fleet {
   std::unique_ptr<ResultStore> own_store_;
   ResultStore* store_;
   std::unique_ptr<PartWriter> part_;
+  std::unique_ptr<PieceTimes> times_;
   std::unique_ptr<Executor> executor_;
   std::uint32_t next_job_ = 0;
 };

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <mutex>
 
 #include "sim/replay/parallel.hpp"
@@ -7,12 +8,16 @@ namespace highwater {
 
 PieceOutcome outcome_of(const PieceRun& run, PieceNumber number) {
   PieceOutcome outcome;
+  const auto begin = std::chrono::steady_clock::now();
   try {
     outcome.result = run.work->carry_out(number);
   } catch (...) {
     outcome.failure = std::current_exception();
     return outcome;
   }
+  run.times->add_piece(
+      run.work->job, number,
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   run.store->keep(run.work->job, number, outcome.result);
   return outcome;
 }

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/replay/parallel.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/fleet/fleet.hpp"
 #include "tools/studies/gate/budget.hpp"
@@ -28,15 +29,16 @@ CommandAnswer answer_to(const Arguments& arguments) {
 
 }  // namespace
 
-CommandCall::CommandCall(Arguments arguments)
-    : thread_([this, given = std::move(arguments)] { run(given); }) {}
+CommandCall::CommandCall(Arguments arguments, std::size_t threads)
+    : thread_([this, given = std::move(arguments), threads] { run(given, threads); }) {}
 
 CommandCall::~CommandCall() {
   is_cancelled_ = true;
 }
 
-void CommandCall::run(const Arguments& arguments) {
+void CommandCall::run(const Arguments& arguments, std::size_t threads) {
   const CancelScope scope(&is_cancelled_);
+  const ThreadLimitScope limit(threads);
   const InputsOfRun inputs;
   try {
     answer_ = answer_to(arguments);

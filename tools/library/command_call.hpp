@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <exception>
 #include <mutex>
 #include <string>
@@ -25,8 +26,8 @@ struct CommandAnswer {
 
 class CommandCall {
  public:
-  /// Begins `arguments`: a command with its options.
-  explicit CommandCall(Arguments arguments);
+  /// Begins `arguments`: a command with its options. 0 threads: as many as there are cores.
+  explicit CommandCall(Arguments arguments, std::size_t threads = 0);
   CommandCall(const CommandCall&) = delete;
   CommandCall& operator=(const CommandCall&) = delete;
 
@@ -40,7 +41,7 @@ class CommandCall {
   CommandAnswer take();
 
  private:
-  void run(const Arguments& arguments);
+  void run(const Arguments& arguments, std::size_t threads);
 
   CancelFlag is_cancelled_ = false;
   std::mutex mutex_;

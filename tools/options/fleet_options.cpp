@@ -18,17 +18,16 @@ namespace po = boost::program_options;
 constexpr std::uint64_t kMostShards = 1'000'000;
 
 const std::vector<FleetOptionName>& option_names() {
-  static const std::vector<FleetOptionName> kNames{{"shard", true},
-                                                   {"output", true},
-                                                   {"journal", true},
-                                                   {"stall-after", true},
-                                                   {"resume", false}};
+  static const std::vector<FleetOptionName> kNames{{"shard", true},       {"output", true},
+                                                   {"journal", true},     {"stall-after", true},
+                                                   {"piece-times", true}, {"resume", false}};
   return kNames;
 }
 
-/// Files that the whole answer is written to: they are none that it is made of.
+/// How and where the whole answer is written: no files that it is made of.
 const std::vector<FleetOptionName>& output_names() {
-  static const std::vector<FleetOptionName> kNames{{"html", true}, {"sqlite", true}};
+  static const std::vector<FleetOptionName> kNames{
+      {"html", true}, {"sqlite", true}, {"format", true}};
   return kNames;
 }
 
@@ -82,7 +81,7 @@ void add_fleet_options(OptionParser& parser) {
     const char* help;
   };
 
-  constexpr std::array<Row, 5> kRows{{
+  constexpr std::array<Row, 6> kRows{{
       {"shard", "i/N",
        "carry out part i of N of the work, and write its results to --output for highwater merge"},
       {"output", "PART", "with --shard: the file of its results"},
@@ -91,6 +90,8 @@ void add_fleet_options(OptionParser& parser) {
       {"stall-after", "SECONDS",
        "under mpirun: hand out again what a rank has held for so long without a result; default "
        "300, and at least ten times as long as the slowest piece"},
+      {"piece-times", "FILE",
+       "write how long each piece took, and what handing them out took, one JSON object per line"},
   }};
   for (const Row& row : kRows) {
     if (row.value == nullptr) {
@@ -110,6 +111,7 @@ FleetRequest read_fleet_options(const po::variables_map& values, std::string_vie
   request.journal = text_option(values, "journal").value_or("");
   request.resume = values.contains("resume") ? Resume::yes : Resume::no;
   request.stall_seconds = read_stall_limit(values);
+  request.times = text_option(values, "piece-times").value_or("");
   if (const auto shard = text_option(values, "shard")) {
     request.run.shard = read_shard(*shard);
   }

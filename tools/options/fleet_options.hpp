@@ -10,7 +10,7 @@
 
 namespace highwater {
 
-/// Adds --shard, --output, --journal, --resume and --stall-after.
+/// Adds --shard, --output, --journal, --resume, --stall-after and --piece-times.
 void add_fleet_options(OptionParser& parser);
 
 /// `arguments` are all of the command's, without its name.

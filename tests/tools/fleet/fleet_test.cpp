@@ -1,6 +1,7 @@
 // Pieces of work: results in order whatever finishes first, kept, resumed, and in shards.
 #include "tools/fleet/fleet.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -194,6 +195,35 @@ TEST_CASE("a journal of another run, or a damaged one, is refused") {
     file.put('\x55');
   }
   CHECK_THROWS_WITH(Fleet(request), Contains("a damaged record"));
+}
+
+TEST_CASE("each piece that is carried out has its time in a file") {
+  const Folder folder;
+  FleetRequest request = request_of("squares");
+  request.journal = folder.file("journal");
+  {
+    Fleet(request).stream(
+        "n", 2, [](PieceNumber n) { return n * n; }, [](PieceNumber, PieceNumber) {});
+  }
+  request.resume = Resume::yes;
+  request.times = folder.file("times");
+  Fleet fleet(request);
+  CHECK(squares(fleet, 5) == squares_by_hand(5));
+  CHECK_FALSE(std::filesystem::exists(request.times));
+  fleet.end_of_pieces();
+  std::ifstream file(request.times);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  std::ranges::sort(lines);
+  REQUIRE(lines.size() == 4);  // what the journal had took no time
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    CHECK_THAT(lines[i], Catch::StartsWith("{\"list\":0,\"piece\":" + std::to_string(i + 2) +
+                                           ",\"seconds\":"));
+  }
+  CHECK_THAT(lines[3],
+             Catch::StartsWith("{\"list\":0,\"what\":\"squares\",\"pieces\":3,\"seconds\":"));
 }
 
 TEST_CASE("shards merge to the whole") {

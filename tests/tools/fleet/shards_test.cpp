@@ -11,7 +11,7 @@ using Catch::Contains;
 namespace {
 
 /// Runs `line` in three shards and merges them.
-CommandRun merged(const std::string& line) {
+CommandRun merged(const std::string& line, const std::string& format = "") {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("shards-" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
@@ -22,6 +22,9 @@ CommandRun merged(const std::string& line) {
     CHECK(part.err.empty());
     CHECK(part.out.empty());
     CHECK(part.code == ExitCode::ok);
+  }
+  if (!format.empty()) {
+    parts.push_back("--format=" + format);
   }
   CommandRun result = run(parts);
   std::filesystem::remove_all(folder);
@@ -62,6 +65,23 @@ TEST_CASE("shards of sweep merge to the whole's bytes") {
     check_shards(file + format);
     check_shards(plan + format);
   }
+}
+
+TEST_CASE("parts that hold everything are printed in any format") {
+  const std::string folder = std::string(HIGHWATER_RECORDED_DATA) + "/zero3-ds19";
+  const std::string file = folder + "/gpt2-zero3x4-nvme-param-ds19.hwt.xz";
+  for (const std::string& line :
+       {"scan " + folder, "sweep " + file + " --top 2 --set capacity=100MiB,1GiB,30GiB",
+        std::string("simulate --model gpt2 --seq 128 --dp 2 --pp 2 --rank all --dp-kind ddp")}) {
+    INFO(line);
+    CHECK(merged(line + " --format json", "table").out == run_line(line).out);
+    CHECK(merged(line + " --format=json", "markdown").out ==
+          run_line(line + " --format markdown").out);
+    CHECK(merged(line + " --format csv", "json").out == run_line(line + " --format json").out);
+    CHECK(merged(line, "table").out == run_line(line).out);
+    CHECK_THAT(merged(line, "json").err, Contains("run the shards with --format json"));
+  }
+  CHECK_THAT(merged("scan " + folder + " --format json", "xml").err, Contains("xml"));
 }
 
 TEST_CASE("options of a fleet that do not go together are refused") {

@@ -18,23 +18,28 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent / "highwater"
 ENTRY = re.compile(r"  (?:-\w \[ )?--([a-z0-9-]+)(?: \])?(\[=\S+\]| (?! )(?!\(=)\S+)?(?: \(=(\S+)\))?(?:  +(.*))?$")
 #: Those that no keyword stands for: the module sets them itself, or has a parameter of its own.
-HIDDEN = {"for", "help", "help-all", "format", "output", "model", "print-options", "shard", "stall-after"}
+HIDDEN = {"for", "help", "help-all", "format", "output", "model", "print-grid", "print-options", "shard",
+          "stall-after"}
 #: The functions about a plan, and those about a recording, by command.
 OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "solve": "Solve", "chance": "Chance",
            "export": "Export"}
 OF_FILE = {"replay": "Replay", "explain": "Explain", "advise": "Advise", "sweep": "Sweep", "info": "Info",
            "diff": "Diff", "report": "Report", "reduce": "Reduce", "fit": "Fit"}
+#: Those about many recordings.
+OF_JOB = {"scan": "Scan", "validate": "Validate"}
+#: What `sweep` takes for a plan; its class.
+PLAN_SWEEP = "sweep --model"
 #: What several functions have; the last says what it means.
-SHARED = {"TrainingOptions": ("plan", "export", "estimate", "solve", "chance", "simulate"),
-          "MemoryOptions": ("simulate", "solve", "chance", "export", "explain", "advise", "sweep", "report", "reduce",
-                            "replay"),
+SHARED = {"TrainingOptions": ("plan", "export", "estimate", "solve", "chance", PLAN_SWEEP, "simulate"),
+          "MemoryOptions": (PLAN_SWEEP, "simulate", "solve", "chance", "export", "explain", "advise", "sweep", "report",
+                            "reduce", "replay"),
           "FileOptions": ("explain", "advise", "sweep", "report", "reduce", "replay")}
 DRAWN = ("advise", "explain", "replay", "simulate", "sweep")
 #: How the help calls a value, and what a keyword takes there. Others are words.
 TYPES = {"": "bool", "[=BOOL]": "bool", "[=MASK]": "bool | str", "N": "int", "R": "int", "X": "float", "NORM": "float",
          "MIB": "float", "SIZE": "int | str", "NAME|SIZE": "int | str", "N[,N...]": "int | Sequence[int]",
          "A,B": "str | Sequence[str]", "NAME[,NAME]": "str | Sequence[str]", "R|all|representative": "int | str",
-         "EDIT": "str | Sequence[str]", "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]",
+         "EDIT": "str | Sequence[str]", "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]", "DIR": "str | os.PathLike[str]",
          "SOURCE": "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]",
          "FILE|D": "str | os.PathLike[str]", "even|busiest:X|zipf:S|FILE": "str | os.PathLike[str]"}
 
@@ -122,6 +127,8 @@ def names_text(options):
     other = {name for command in DRAWN for name in options[command]} - set(options["report"])
     return ('"""What the program\'s help says of its options; written by make_options.py."""\n\n'
             f"#: Those that take no value.\n{listed('SWITCHES', switches)}\n"
+            f"#: Commands whose work can be cut into parts.\n"
+            f"{listed('SHARDED', [name for name, each in options.items() if 'shard' in each])}\n"
             f"#: Those of the commands that a report draws, which the report itself lacks.\n"
             f"{listed('NOT_OF_REPORT', other | HIDDEN - {'model'})}")
 
@@ -139,9 +146,17 @@ def without_training(command, options):
     return {name: option for name, option in options[command].items() if command in OF_PLAN or name not in of_plan}
 
 
+def sweep_of_plan(options):
+    """Without what describes a file alone."""
+    of_file = set(options["replay"]) - set(options["simulate"])
+    return {name: option for name, option in options["sweep"].items() if name not in of_file}
+
+
 def keywords_text(options):
     """The classes of keywords: first what several functions have, then what each adds."""
     own = {command: without_training(command, options) for command in (*OF_PLAN, *OF_FILE)}
+    own |= {command: options[command] for command in OF_JOB}
+    own[PLAN_SWEEP] = sweep_of_plan(options)
     bases, classes = {command: [] for command in own}, []
     for name, commands in SHARED.items():
         shared = [option for key, option in own[commands[-1]].items() if all(key in own[each] for each in commands)]
@@ -151,7 +166,7 @@ def keywords_text(options):
             bases[command].append(name)
             own[command] = {key: option for key, option in own[command].items() if key not in names}
     classes += [class_text(f"{name}Options", bases[command], own[command].values())
-                for command, name in (*OF_PLAN.items(), *OF_FILE.items())]
+                for command, name in (*OF_PLAN.items(), (PLAN_SWEEP, "PlanSweep"), *OF_FILE.items(), *OF_JOB.items())]
     return ('"""The keywords of each function, as the program\'s help has them; written by make_options.py."""\n\n'
             "import os\nfrom collections.abc import Mapping, Sequence\nfrom typing import TypedDict\n\n"
             + with_keywords("\n".join(classes), options))

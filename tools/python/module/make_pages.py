@@ -14,12 +14,12 @@ HERE = Path(__file__).resolve().parent
 PACKAGE = HERE / "highwater"
 PAGES = HERE.parents[1] / "docs" / "python"
 #: Source and what it offers, in the order of the index.
-SOURCES = ("recording.py", "plans.py", "scaling.py", "_watch.py", "transformers.py", "lightning.py", "report.py", "deepspeed.py",
+SOURCES = ("recording.py", "plans.py", "jobs.py", "scaling.py", "_tasks.py", "_watch.py", "transformers.py", "lightning.py", "report.py", "deepspeed.py",
            "_parameters.py", "_errors.py", "_results.py")
 KEYWORDS = ("Each function takes the options of the program's command as keywords: `--max-reserved 40GiB` is\n"
             "`max_reserved=\"40GiB\"`, `--from` is `from_`. Editors and type checkers know them, and a keyword that does not\n"
             "exist is an `InputError` that names the nearest. Where each default is from: `highwater COMMAND --help-all`.")
-HIDDEN = {"ModelStates", "Parameter", "Parameters", "from_json", "framed", "plain", "items", "values"}
+HIDDEN = {"ModelStates", "Parameter", "Parameters", "from_json", "framed", "operand", "plain", "items", "values"}
 
 
 def is_shown(node):
@@ -71,8 +71,8 @@ def pages():
     """(file name, title, text)."""
     for source in SOURCES:
         tree = ast.parse((PACKAGE / source).read_text(encoding="utf-8"))
-        module = "highwater" if source.startswith("_") or source in ("recording.py", "plans.py", "scaling.py", "report.py",
-                                                                     "deepspeed.py") else f"highwater.{source[:-3]}"
+        module = "highwater" if source.startswith("_") or source in ("recording.py", "plans.py", "jobs.py", "scaling.py",
+                                                                     "report.py", "deepspeed.py") else f"highwater.{source[:-3]}"
         for node in filter(is_shown, tree.body):
             yield page(f"{module}.{node.name}"), f"{module}.{node.name}", section(node)
             for method in methods(node):

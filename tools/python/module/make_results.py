@@ -21,7 +21,8 @@ RESULTS = HERE / "highwater" / "results"
 #: The commands whose answers the module returns, and the class of each.
 COMMANDS = {"advise": "Advise", "chance": "Chance", "diff": "Diff", "estimate": "Estimate", "explain": "Explain",
             "fit": "Fit", "info": "Info", "models": "Models", "plan": "Plan", "reduce": "Reduce", "replay": "Replay",
-            "scaled": "Scaled", "simulate": "Simulate", "solve": "Solve", "sweep": "Sweep"}
+             "scaled": "Scaled", "scan": "Scan", "simulate": "Simulate", "solve": "Solve", "sweep": "Sweep",
+             "validate": "Validate"}
 SCALARS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "null": "None"}
 
 

@@ -94,9 +94,9 @@ void wait_for(CommandCall& call) {
   }
 }
 
-/// (what the program would print, the budgets exceeded)
-py::tuple call(const std::vector<std::string>& arguments) {
-  auto running = std::make_unique<CommandCall>(arguments);
+/// (what the program would print, the budgets exceeded). 0 threads: as many as there are cores
+py::tuple call(const std::vector<std::string>& arguments, std::size_t threads) {
+  auto running = std::make_unique<CommandCall>(arguments, threads);
   try {
     wait_for(*running);
   } catch (py::error_already_set&) {
@@ -165,7 +165,7 @@ py::tuple zero3(double parameters, double largest_layer, int gpus_per_node, int 
 PYBIND11_MODULE(_native, module) {
   using namespace highwater;
   show_progress(ProgressView::hidden);
-  module.def("call", &call, py::arg("arguments"));
+  module.def("call", &call, py::arg("arguments"), py::arg("threads") = 0);
   module.def(
       "show_progress",
       [](bool shown) { show_progress(shown ? ProgressView::shown : ProgressView::hidden); },

@@ -25,15 +25,19 @@ from highwater.deepspeed import (
     estimate_zero3_model_states_mem_needs_all_live,
 )
 from highwater._parameters import parameters
-from highwater.plans import chance, estimate, export, models, plan, simulate, solve
+from highwater.jobs import scan, validate
+from highwater.plans import chance, estimate, export, models, plan, simulate, solve, sweep
 from highwater.recording import Recording, load
 from highwater.scaling import Program, fit
+from highwater._tasks import Part, Task, merge, tasks
 from highwater._watch import watch
 
 __all__ = [
     "InputError",
+    "Part",
     "Program",
     "Recording",
+    "Task",
     "UsageError",
     "chance",
     "estimate",
@@ -46,11 +50,16 @@ __all__ = [
     "export",
     "fit",
     "load",
+    "merge",
     "models",
     "parameters",
     "plan",
+    "scan",
     "show_progress",
     "simulate",
     "solve",
+    "sweep",
+    "tasks",
+    "validate",
     "watch",
 ]

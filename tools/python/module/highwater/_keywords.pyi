@@ -317,6 +317,8 @@ class SimulateOptions(TrainingOptions, MemoryOptions, total=False):
     """keep each result in FILE as soon as it is there"""
     resume: bool
     """go on from `journal` FILE, if it exists"""
+    piece_times: str | os.PathLike[str]
+    """write how long each piece took, and what handing them out took, one JSON object per line"""
 
 class EstimateOptions(TrainingOptions, total=False):
     formula: str | Sequence[str]
@@ -396,6 +398,18 @@ class ExportOptions(TrainingOptions, MemoryOptions, total=False):
     values: str
     """values for the integers of a FILE of highwater fit (.hwp)"""
 
+class PlanSweepOptions(TrainingOptions, MemoryOptions, total=False):
+    set: Mapping[str, object]
+    """values to try on top of the file's or plan's own; repeatable (cross product). KEY: an option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), capacity, memory-limit, fraction, torch, edit, or an option of the plan; auto: chosen from the trace, as for all allocator options without `set`"""
+    top: int
+    """table and markdown: best rows shown; default 20"""
+    journal: str | os.PathLike[str]
+    """keep each result in FILE as soon as it is there"""
+    resume: bool
+    """go on from `journal` FILE, if it exists"""
+    piece_times: str | os.PathLike[str]
+    """write how long each piece took, and what handing them out took, one JSON object per line"""
+
 class ReplayOptions(MemoryOptions, FileOptions, total=False):
     decisions: bool
     """also list every decision: OP ACTION ADDRESS SIZE STREAM"""
@@ -423,6 +437,8 @@ class SweepOptions(MemoryOptions, FileOptions, total=False):
     """keep each result in FILE as soon as it is there"""
     resume: bool
     """go on from `journal` FILE, if it exists"""
+    piece_times: str | os.PathLike[str]
+    """write how long each piece took, and what handing them out took, one JSON object per line"""
 
 class InfoOptions(TypedDict, total=False):
     top: int
@@ -490,3 +506,39 @@ class FitOptions(TypedDict, total=False):
     """only this device of each FILE"""
     max_expansion: int | str
     """refuse a compressed FILE that becomes larger than N times its size; none: no limit"""
+
+class ScanOptions(TypedDict, total=False):
+    max_expansion: int | str
+    """refuse a compressed FILE that becomes larger than N times its size plus 64 MiB; default 250; none: no limit"""
+    values: str
+    """values for the integers of a FILE of highwater fit (.hwp)"""
+    journal: str | os.PathLike[str]
+    """keep each result in FILE as soon as it is there"""
+    resume: bool
+    """go on from `journal` FILE, if it exists"""
+    piece_times: str | os.PathLike[str]
+    """write how long each piece took, and what handing them out took, one JSON object per line"""
+    html: str | os.PathLike[str]
+    """write a page with a heat map over ranks to FILE"""
+    sqlite: str | os.PathLike[str]
+    """write rows, what they hold at their peak and how outliers differ to a database FILE"""
+
+class ValidateOptions(TypedDict, total=False):
+    recorded: str | os.PathLike[str]
+    """folder to search for recorded cases: pairs X.json, X.pickle.xz"""
+    reference: str | os.PathLike[str]
+    """file of reference cases: recompute published figures; exit with 1 if a case fails"""
+    only: str
+    """only cases or plans whose name matches: patterns with * and ?, or part of the name (of a plan: 'model=gpt2 batch=4 ...'); separate several with commas"""
+    max_error: float
+    """exit with 1 if the simulation's error in peak allocated or reserved, or in the measurement of a grid's case, exceeds this fraction, or if a run ends differently from its recording; cases that an index.json in their folder holds out do not count"""
+    engine: str
+    """with `recorded`: what simulates the cases: this program's model (default), your own torch, or both, each in a row of its own"""
+    python: str | os.PathLike[str]
+    """the Python whose PyTorch `engine` torch runs; default: the one on the PATH. Cases of other releases are not simulated"""
+    journal: str | os.PathLike[str]
+    """keep each result in FILE as soon as it is there"""
+    resume: bool
+    """go on from `journal` FILE, if it exists"""
+    piece_times: str | os.PathLike[str]
+    """write how long each piece took, and what handing them out took, one JSON object per line"""

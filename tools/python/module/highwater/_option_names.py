@@ -24,6 +24,14 @@ SWITCHES = frozenset({
     "timeline",
 })
 
+#: Commands whose work can be cut into parts.
+SHARDED = frozenset({
+    "scan",
+    "simulate",
+    "sweep",
+    "validate",
+})
+
 #: Those of the commands that a report draws, which the report itself lacks.
 NOT_OF_REPORT = frozenset({
     "bridge",
@@ -38,6 +46,8 @@ NOT_OF_REPORT = frozenset({
     "journal",
     "max-reserved",
     "output",
+    "piece-times",
+    "print-grid",
     "print-options",
     "rank",
     "resume",

@@ -21,6 +21,10 @@ class Question(NamedTuple):
         answer, _ = self._ask(*more)
         return answer
 
+    def table(self) -> str:
+        """What the program prints for people."""
+        return self.text("--format=table")
+
     def data(self) -> dict[str, Any]:
         """The JSON that the program prints. A budget that was exceeded is no error."""
         import json

@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import dataclasses
 import html
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from highwater._options import option_name
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
     from highwater._question import Question
 
@@ -88,18 +90,49 @@ class Result(Record):
 
     @classmethod
     def of(cls: type[Answer], question: Question) -> Answer:
-        result = cls.from_json(question.data())
+        return cls.made(question.data(), question)
+
+    @classmethod
+    def made(cls: type[Answer], data: Mapping[str, Any], question: Question) -> Answer:
+        result = cls.from_json(data)
         object.__setattr__(result, "_question", question)
         return result
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows of the answer (devices, runs, candidates ...), or one row without such a list."""
-        import pandas
+        """The rows of the answer (devices, runs, candidates ...), or one row without such a list.
 
-        return pandas.json_normalize(_rows(self._data))
+        Numbers that a row lacks are missing (Int64), not turned into fractions.
+        """
+        from highwater._columns import to_pandas
+
+        return to_pandas(self._rows())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The same as columns of Arrow, each with the type that the schema gives it; needs pyarrow.
+
+        Parts of a row have columns of their own (`peak.reserved_bytes`); lists are JSON.
+        """
+        from highwater._columns import to_arrow
+
+        return to_arrow(self._rows(), self._data["schema"])
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes these columns as a Parquet file; needs pyarrow.
+
+        >>> hw.scan("snapshots/").to_parquet("ranks.parquet")
+        """
+        from highwater._columns import write_parquet
+
+        write_parquet(self.to_arrow(), path)
+
+    def _rows(self) -> Sequence[Record | Mapping[str, Any]]:
+        """What the answer lists: its rows or runs, else the first list of objects, else itself."""
+        lists = [key for key, value in self._data.items() if _has_objects(value)]
+        names = [self._renamed.get(key, key) for key in sorted(lists, key=lambda key: key not in ("rows", "runs"))]
+        return next((getattr(self, name) for name in names if hasattr(self, name)), (self,))
 
     def __str__(self) -> str:
-        return self._question.text()
+        return self._question.table()
 
     def _repr_html_(self) -> str:
         table = f"<pre>{html.escape(str(self))}</pre>"
@@ -120,6 +153,5 @@ class Result(Record):
         return Report(self._question.other("report", **options))._repr_html_()
 
 
-def _rows(data: Mapping[str, Any]) -> Any:
-    lists = [value for value in data.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
-    return lists[0] if lists else [dict(data)]
+def _has_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)

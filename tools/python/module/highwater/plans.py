@@ -19,10 +19,11 @@ if TYPE_CHECKING:
         EstimateOptions,
         ExportOptions,
         PlanOptions,
+        PlanSweepOptions,
         SimulateOptions,
         SolveOptions,
     )
-    from highwater.results import Chance, Estimate, Models, Plan, Simulate, Solve
+    from highwater.results import Chance, Estimate, Models, Plan, Simulate, Solve, Sweep
 
 
 def simulate(model: Any = None, **options: Unpack[SimulateOptions]) -> Simulate:
@@ -38,7 +39,17 @@ def simulate(model: Any = None, **options: Unpack[SimulateOptions]) -> Simulate:
     """
     from highwater.results import Simulate
 
-    return Simulate.of(_question("simulate", model, options))
+    return Simulate.of(plan_question("simulate", model, options))
+
+
+def sweep(model: Any = None, **options: Unpack[PlanSweepOptions]) -> Sweep:
+    """Simulates a plan under every combination of its options, of settings and of limits; `model` as for simulate().
+
+    >>> hw.sweep(model="gpt2", gpu="3GiB", set={"batch": [1, 2, 4], "expandable_segments": [False, True]})
+    """
+    from highwater.results import Sweep
+
+    return Sweep.of(plan_question("sweep", model, options))
 
 
 def estimate(model: Any = None, **options: Unpack[EstimateOptions]) -> Estimate:
@@ -51,7 +62,7 @@ def estimate(model: Any = None, **options: Unpack[EstimateOptions]) -> Estimate:
     """
     from highwater.results import Estimate
 
-    return Estimate.of(_question("estimate", _counted(model), options))
+    return Estimate.of(plan_question("estimate", _counted(model), options))
 
 
 def chance(model: Any = None, **options: Unpack[ChanceOptions]) -> Chance:
@@ -62,7 +73,7 @@ def chance(model: Any = None, **options: Unpack[ChanceOptions]) -> Chance:
     """
     from highwater.results import Chance
 
-    return Chance.of(_question("chance", model, options))
+    return Chance.of(plan_question("chance", model, options))
 
 
 def plan(model: Any = None, **options: Unpack[PlanOptions]) -> Plan:
@@ -72,7 +83,7 @@ def plan(model: Any = None, **options: Unpack[PlanOptions]) -> Plan:
     """
     from highwater.results import Plan
 
-    return Plan.of(_question("plan", model, options))
+    return Plan.of(plan_question("plan", model, options))
 
 
 def solve(fields: str | Sequence[str] = (), model: Any = None, **options: Unpack[SolveOptions]) -> Solve:
@@ -86,7 +97,7 @@ def solve(fields: str | Sequence[str] = (), model: Any = None, **options: Unpack
     """
     from highwater.results import Solve
 
-    return Solve.of(_question("solve", model, {"for": fields, **options}))
+    return Solve.of(plan_question("solve", model, {"for": fields, **options}))
 
 
 def models(name: str | None = None) -> Models:
@@ -104,7 +115,7 @@ def export(output: str | os.PathLike[str], model: Any = None, **options: Unpack[
 
     >>> hw.export("planned.pickle", model="gpt2", batch=8, gpu="v100-16")
     """
-    return _question("export", model, {"output": output, **options}).text()
+    return plan_question("export", model, {"output": output, **options}).text()
 
 
 def _counted(model: Any) -> Any:
@@ -112,7 +123,7 @@ def _counted(model: Any) -> Any:
     return parameters(model) if hasattr(model, "named_parameters") else model
 
 
-def _question(command: str, model: Any, options: Mapping[str, Any]) -> Question:
+def plan_question(command: str, model: Any, options: Mapping[str, Any]) -> Question:
     if model is None or isinstance(model, (str, os.PathLike)):
         return Question(command, (), {"model": model, **options})
     if isinstance(model, Parameters):

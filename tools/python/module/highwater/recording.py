@@ -128,7 +128,7 @@ def load(source: Source | Recording) -> Recording:
     if isinstance(source, Recording):
         return source
     if isinstance(source, (str, os.PathLike)):
-        return Recording(_as_operand(os.fspath(source)))
+        return Recording(operand(source))
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _hold(bytes(source))
     import pickle
@@ -136,8 +136,9 @@ def load(source: Source | Recording) -> Recording:
     return _hold(pickle.dumps(source, protocol=4))
 
 
-def _as_operand(path: str) -> str:
+def operand(file: str | os.PathLike[str]) -> str:
     """Neither an option nor standard input, whatever the file's name."""
+    path = os.fspath(file)
     return os.path.join(".", path) if path.startswith("-") else path
 
 

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from highwater.results.reduce import Reduce as Reduce
     from highwater.results.replay import Replay as Replay
     from highwater.results.scaled import Scaled as Scaled
+    from highwater.results.scan import Scan as Scan
     from highwater.results.simulate import Simulate as Simulate
     from highwater.results.solve import Solve as Solve
     from highwater.results.sweep import Sweep as Sweep
+    from highwater.results.validate import Validate as Validate
 
 _COMMANDS = {
     "Advise": "advise",
@@ -35,9 +37,11 @@ _COMMANDS = {
     "Reduce": "reduce",
     "Replay": "replay",
     "Scaled": "scaled",
+    "Scan": "scan",
     "Simulate": "simulate",
     "Solve": "solve",
     "Sweep": "sweep",
+    "Validate": "validate",
 }
 
 
