@@ -56,12 +56,15 @@ class ReportTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.browser.quit()
 
-    def open(self, path):
+    def load(self, path):
         self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         self.browser.set_window_size(1280, 1000)
         self.browser.get_log("browser")
         self.browser.get_log("performance")
         self.browser.get("file://" + path)
+
+    def open(self, path):
+        self.load(path)
         WebDriverWait(self.browser, 30).until(lambda browser: self.script(
             "return document.documentElement.dataset.ready") == "true")
 
@@ -580,6 +583,36 @@ class ReportTest(unittest.TestCase):
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         self.assertFalse(self.find("nav.contents").is_displayed())
         self.assertTrue(self.find("#verdict").is_displayed())
+
+    def test_ranks_as_heat_maps(self):
+        """However many ranks there are: no number leaves its cell, no cell meets another, and all fits a window."""
+        for count in (64, 1024, 5000):
+            self.load(self.reports.ranks(count))
+            maps = self.script("""
+                return [...document.querySelectorAll('svg')].map((map) => {
+                    const cells = [...map.querySelectorAll('g')].map((cell) => ({
+                        cell: cell.querySelector('rect').getBoundingClientRect().toJSON(),
+                        text: cell.querySelector('text')?.getBoundingClientRect().toJSON()}));
+                    const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+                    return {cells: cells.length, labelled: cells.filter((each) => each.text).length,
+                            left: cells.filter((each) => each.text && (each.text.left < each.cell.left + 1.5 ||
+                                each.text.right > each.cell.right - 1.5 || each.text.top < each.cell.top ||
+                                each.text.bottom > each.cell.bottom)).length,
+                            met: cells.filter((each, i) => i > 0 && overlap(each.cell, cells[i - 1].cell)).length,
+                            lines: [...map.querySelectorAll('text.line')].map((line) => line.textContent),
+                            off: map.querySelectorAll('.off').length, unread: map.querySelectorAll('.unread').length};
+                })""")
+            self.assertEqual(len(maps), 3)
+            self.assertEqual([each["off"] for each in maps], [1, 1, 0])
+            for each in maps:
+                with self.subTest(ranks=count):
+                    self.assertEqual((each["cells"], each["left"], each["met"], each["unread"]), (count, 0, 0, 1))
+                    self.assertEqual(each["labelled"], count if count <= 4096 else 0)
+                    self.assertEqual(each["lines"][:2], [] if count <= 4096 else ["0", "256"])
+            self.assertLessEqual(self.script("return document.documentElement.scrollWidth"), 1280)
+            self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                         {"width": 420, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+            self.eventually(lambda: self.script("return document.documentElement.scrollWidth"), lambda wide: wide <= 420)
 
 
 if __name__ == "__main__":

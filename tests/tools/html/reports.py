@@ -1,5 +1,5 @@
 """The reports that the browser test opens, each made once: a plan, one that runs out of memory, a
-recording, a million entries, and a snapshot whose names try to get out of the page."""
+recording, a million entries, a snapshot whose names try to get out of the page, and a scan of ranks."""
 
 import os
 import pickle
@@ -131,6 +131,19 @@ class Reports:
         subprocess.run([sys.executable, os.path.join(self.source, "tests/bench/make_snapshot.py"), snapshot,
                         "1000000"], check=True, stdout=subprocess.DEVNULL)
         return self.make("million", snapshot)
+
+    def ranks(self, count):
+        """The page of scan over so many ranks: 3 needs twice as much as the others, 7 cannot be read."""
+        name = f"ranks{count}"
+        if name not in self.made:
+            os.mkdir(self.path(name))
+            for rank in range(count):
+                with open(os.path.join(self.path(name), f"rank{rank}.trace"), "w", encoding="utf-8") as file:
+                    file.write("broken" if rank == 7 else f"a w {(2 if rank == 3 else 1) * 100 * MIB} 0\n")
+            output = self.path(name + ".html")
+            subprocess.run([self.highwater, "scan", self.path(name), "--html", output], stdout=subprocess.DEVNULL)
+            self.made[name] = output
+        return self.made[name]
 
     def remove(self):
         shutil.rmtree(self.folder)
