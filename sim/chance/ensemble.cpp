@@ -1,12 +1,10 @@
 #include "sim/chance/ensemble.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <mutex>
 
 #include "sim/chance/stitched_run.hpp"
-#include "sim/replay/parallel.hpp"
+#include "traces/cancellation.hpp"
 
 namespace highwater {
 namespace {
@@ -22,15 +20,14 @@ bool was_enough(const OutOfMemory& failure) {
 /// One run, step by step.
 class OneRun {
  public:
-  OneRun(PieceSource& source, const EnsembleOptions& options, const Ensemble& ensemble,
-         std::size_t run)
+  OneRun(PieceSource& source, const EnsembleOptions& options, std::size_t run)
       : source_(source),
         options_(options),
-        ensemble_(ensemble),
+        marks_(marks_of(options.steps)),
         draws_(options, run),
         state_(options.memory) {}
 
-  DrawnRun carry_out() {
+  CountedRun carry_out() {
     for (std::size_t step = 0; step < options_.steps && !outcome_.failure; ++step) {
       stop_if_cancelled();
       const StepDraw& draw = draws_.next();
@@ -43,10 +40,8 @@ class OneRun {
       look(step + 1);
     }
     finish();
-    return std::move(outcome_);
+    return {std::move(outcome_), requests_};
   }
-
-  [[nodiscard]] std::uint64_t requests() const { return requests_; }
 
  private:
   void carry_out_pieces(std::size_t step) {
@@ -61,7 +56,7 @@ class OneRun {
 
   void look(std::size_t steps) {
     const std::size_t mark = outcome_.highest.size();
-    if (mark < ensemble_.marks.size() && ensemble_.marks[mark] == steps) {
+    if (mark < marks_.size() && marks_[mark] == steps) {
       note();
     }
   }
@@ -72,7 +67,7 @@ class OneRun {
   }
 
   void finish() {
-    while (outcome_.highest.size() < ensemble_.marks.size()) {
+    while (outcome_.highest.size() < marks_.size()) {
       note();
     }
     outcome_.peak_reserved = state_.peak(Stat::reserved_bytes);
@@ -81,7 +76,7 @@ class OneRun {
 
   PieceSource& source_;
   const EnsembleOptions& options_;
-  const Ensemble& ensemble_;
+  std::vector<std::size_t> marks_;
   StepDraws draws_;
   StitchedRun state_;
   DrawnRun outcome_;
@@ -131,23 +126,8 @@ const StepDraw& StepDraws::next() {
   return draw_;
 }
 
-Ensemble run_ensemble(PieceSource& source, const EnsembleOptions& options,
-                      const std::function<void(std::size_t)>& done) {
-  Ensemble ensemble;
-  ensemble.marks = marks_of(options.steps);
-  ensemble.runs.resize(options.runs);
-  std::atomic<std::uint64_t> requests = 0;
-  std::size_t finished = 0;
-  std::mutex lock;
-  for_each_index(options.runs, [&](std::size_t i) {
-    OneRun run(source, options, ensemble, i);
-    ensemble.runs[i] = run.carry_out();
-    requests += run.requests();
-    const std::lock_guard guard(lock);
-    done(++finished);
-  });
-  ensemble.requests = ensemble.carried_out = requests;
-  return ensemble;
+CountedRun carry_out_run(PieceSource& source, const EnsembleOptions& options, std::size_t run) {
+  return OneRun(source, options, run).carry_out();
 }
 
 }  // namespace highwater

@@ -1,9 +1,8 @@
-// Many runs that differ in what chance decides, on all cores; each run is the same whatever the
-// number of threads.
+// Many runs that differ in what chance decides. Each run depends on its number and on no other run,
+// so that anybody can carry it out (tools/studies/chance/ensemble_run.hpp).
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -72,9 +71,13 @@ class StepDraws {
   StepDraw draw_;
 };
 
-/// `done` is called with the number of finished runs, by one thread at a time. @throws InputError
-Ensemble run_ensemble(
-    PieceSource& source, const EnsembleOptions& options,
-    const std::function<void(std::size_t)>& done = [](std::size_t) {});
+/// A run and how many requests it made.
+struct CountedRun {
+  DrawnRun run;
+  std::uint64_t requests = 0;
+};
+
+/// Run number `run`. @throws InputError
+CountedRun carry_out_run(PieceSource& source, const EnsembleOptions& options, std::size_t run);
 
 }  // namespace highwater

@@ -25,12 +25,37 @@ struct RoundState {
   std::size_t rounds = 0;
 };
 
+/// What blocks are for when most is allocated.
+class PeakCategories {
+ public:
+  explicit PeakCategories(std::size_t allocations) : live_(allocations) {}
+
+  void follow(const Event& event, AllocationStatus status, const Statistics& statistics) {
+    live_.follow(event, status);
+    const Bytes allocated = statistics.current_bytes(Stat::allocated_bytes);
+    if (allocated > highest_) {
+      highest_ = allocated;
+      at_peak_ = live_.breakdown(allocated);
+    }
+  }
+
+  void pass(AllocationId id, AllocationId other) { live_.pass(id, other); }
+
+  [[nodiscard]] const CategoryBytes& at_peak() const { return at_peak_; }
+
+ private:
+  LiveCategories live_;
+  Bytes highest_;
+  CategoryBytes at_peak_;
+};
+
 class CompactRun {
  public:
-  CompactRun(const CompactTrace& compact, const ReplayOptions& options)
-      : compact_(compact), options_(options), run_(compact.trace, options) {}
+  /// `peak`, if there is one, follows what blocks are for.
+  CompactRun(const CompactTrace& compact, const ReplayOptions& options, PeakCategories* peak)
+      : compact_(compact), options_(options), categories_(peak), run_(compact.trace, options) {}
 
-  ReplayBar bar() {
+  CompactPeaks peaks() {
     std::size_t next = 0;
     for (const RepeatedRound& round : compact_.rounds) {
       carry_out(next, round.end);
@@ -39,12 +64,12 @@ class CompactRun {
     }
     carry_out(next, compact_.trace.events.size());
     raise_peaks();
-    return bar_;
+    return peaks_;
   }
 
  private:
   [[nodiscard]] bool is_over() const {
-    return bar_.ran_out && options_.after_oom == AfterOom::stop;
+    return peaks_.ran_out && options_.after_oom == AfterOom::stop;
   }
 
   void raise_peaks() {
@@ -52,8 +77,10 @@ class CompactRun {
     const auto raise = [&](Bytes& bar, Stat stat) {
       bar = std::max(bar, Bytes{static_cast<std::uint64_t>(statistics.all(stat).peak)});
     };
-    raise(bar_.reserved, Stat::reserved_bytes);
-    raise(bar_.active, Stat::active_bytes);
+    raise(peaks_.peak.requested, Stat::requested_bytes);
+    raise(peaks_.peak.allocated, Stat::allocated_bytes);
+    raise(peaks_.peak.active, Stat::active_bytes);
+    raise(peaks_.peak.reserved, Stat::reserved_bytes);
   }
 
   void carry_out(std::size_t begin, std::size_t end) {
@@ -63,7 +90,11 @@ class CompactRun {
       if (event.kind == EventKind::reset_peaks) {
         raise_peaks();
       }
-      bar_.ran_out |= run_.driver.apply(event) == AllocationStatus::out_of_memory;
+      const AllocationStatus status = run_.driver.apply(event);
+      peaks_.ran_out |= status == AllocationStatus::out_of_memory;
+      if (categories_ != nullptr) {
+        categories_->follow(event, status, run_.allocator.statistics());
+      }
     }
   }
 
@@ -120,19 +151,31 @@ class CompactRun {
     for (std::size_t id = round.first_alike.index() + round.allocations;
          id < round.next_allocation.index(); ++id) {
       run_.driver.pass_handle(AllocationId{id}, AllocationId{id - round.allocations});
+      if (categories_ != nullptr) {
+        categories_->pass(AllocationId{id}, AllocationId{id - round.allocations});
+      }
     }
   }
 
   const CompactTrace& compact_;
   const ReplayOptions& options_;
+  PeakCategories* categories_;
   FreeReplay run_;
-  ReplayBar bar_;
+  CompactPeaks peaks_;
 };
 
 }  // namespace
 
 ReplayBar replay_compact(const CompactTrace& compact, const ReplayOptions& options) {
-  return CompactRun(compact, options).bar();
+  const CompactPeaks peaks = CompactRun(compact, options, nullptr).peaks();
+  return {peaks.peak.reserved, peaks.peak.active, peaks.ran_out};
+}
+
+CompactPeaks replay_compact_peaks(const CompactTrace& compact, const ReplayOptions& options) {
+  PeakCategories categories(compact.trace.allocation_count);
+  CompactPeaks peaks = CompactRun(compact, options, &categories).peaks();
+  peaks.at_peak = categories.at_peak();
+  return peaks;
 }
 
 }  // namespace highwater

@@ -7,6 +7,7 @@
 // the last such stretch is carried out.
 #pragma once
 
+#include "sim/replay/live_categories.hpp"
 #include "sim/replay/replay.hpp"
 #include "traces/compact_trace.hpp"
 
@@ -15,5 +16,15 @@ namespace highwater {
 /// As bar_of(replay()) of the trace written out. Observers and listeners see nothing.
 /// @throws InputError as replay
 ReplayBar replay_compact(const CompactTrace& compact, const ReplayOptions& options);
+
+/// All peaks of the trace written out.
+struct CompactPeaks {
+  Usage peak;             ///< each at its own moment
+  CategoryBytes at_peak;  ///< at the first moment of peak.allocated
+  bool ran_out = false;
+};
+
+/// As replay() with a PhasePeakTracker finds them for the whole run. @throws InputError as replay
+CompactPeaks replay_compact_peaks(const CompactTrace& compact, const ReplayOptions& options);
 
 }  // namespace highwater

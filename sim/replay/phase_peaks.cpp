@@ -16,16 +16,8 @@ Usage higher(const Usage& a, const Usage& b) {
 
 }  // namespace
 
-Bytes CategoryBytes::total() const {
-  Bytes sum = rounding;
-  for (const Bytes part : requested) {
-    sum += part;
-  }
-  return sum;
-}
-
 PhasePeakTracker::PhasePeakTracker(const RequestTrace& trace)
-    : trace_(&trace), allocations_(trace.allocation_count) {
+    : trace_(&trace), live_(trace.allocation_count) {
   peaks_.phases.push_back({here(), std::nullopt, std::string(kBeforeSteps)});
 }
 
@@ -39,7 +31,8 @@ void PhasePeakTracker::on_event(const Event& event, AllocationStatus status,
   if (!event.is_operation()) {
     return;
   }
-  follow(event, status);
+  peaks_.out_of_memory |= status == AllocationStatus::out_of_memory;
+  live_.follow(event, status);
   now_ = usage_of(statistics);
   const Bytes peak{static_cast<std::uint64_t>(statistics.all(Stat::reserved_bytes).peak)};
   reserved_high_ = peak > counted_peak_ ? peak : now_.reserved;
@@ -51,34 +44,13 @@ void PhasePeakTracker::on_event(const Event& event, AllocationStatus status,
   }
 }
 
-void PhasePeakTracker::follow(const Event& event, AllocationStatus status) {
-  if (event.kind == EventKind::alloc) {
-    peaks_.out_of_memory |= status == AllocationStatus::out_of_memory;
-    if (status == AllocationStatus::ok) {
-      allocations_[event.allocation.index()] = {event.bytes(), event.category, true};
-      live_.requested[static_cast<std::size_t>(event.category)] += event.bytes();
-    }
-  } else if (event.kind == EventKind::free) {
-    Allocation& freed = allocations_[event.allocation.index()];
-    if (std::exchange(freed.is_live, false)) {
-      live_.requested[static_cast<std::size_t>(freed.category)] -= freed.bytes;
-    }
-  }
-}
-
-CategoryBytes PhasePeakTracker::breakdown() const {
-  CategoryBytes result = live_;
-  result.rounding = now_.allocated - live_.total();
-  return result;
-}
-
 StretchPeak PhasePeakTracker::here() const {
-  return {now_, breakdown(), now_};
+  return {now_, live_.breakdown(now_.allocated), now_};
 }
 
 void PhasePeakTracker::raise(StretchPeak& stretch) const {
   if (now_.allocated > stretch.peak.allocated) {
-    stretch.at_peak = breakdown();
+    stretch.at_peak = live_.breakdown(now_.allocated);
   }
   stretch.peak = higher(stretch.peak, now_);
   stretch.peak.reserved = std::max(stretch.peak.reserved, reserved_high_);

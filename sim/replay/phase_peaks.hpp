@@ -12,24 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/replay/live_categories.hpp"
 #include "sim/replay/replay.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
-
-/// Live bytes at one moment; all parts sum to the allocated bytes of that moment.
-struct CategoryBytes {
-  std::array<Bytes, kCategoryCount> requested{};  ///< by Category
-  Bytes rounding;                                 ///< block sizes minus what was asked for
-
-  [[nodiscard]] Bytes of(Category category) const {
-    return requested[static_cast<std::size_t>(category)];
-  }
-
-  [[nodiscard]] Bytes total() const;
-
-  bool operator==(const CategoryBytes&) const = default;
-};
 
 /// One stretch of the run: the whole of it, a step, or a phase.
 struct StretchPeak {
@@ -68,23 +55,14 @@ class PhasePeakTracker : public ReplayObserver {
   [[nodiscard]] PhasePeaks finish();
 
  private:
-  struct Allocation {
-    Bytes bytes;
-    Category category = Category::unknown;
-    bool is_live = false;
-  };
-
   void begin_step(std::uint64_t step);
   void begin_phase(std::string_view name);
   void end_phase();
-  void follow(const Event& event, AllocationStatus status);
   void raise(StretchPeak& stretch) const;
   [[nodiscard]] StretchPeak here() const;
-  [[nodiscard]] CategoryBytes breakdown() const;
 
   const RequestTrace* trace_;
-  std::vector<Allocation> allocations_;  ///< by AllocationId
-  CategoryBytes live_;                   ///< without the rounding
+  LiveCategories live_;
   Usage now_;
   Bytes reserved_high_;  ///< the most reserved during the last operation, which may map and unmap
   Bytes counted_peak_;   ///< the statistics' peak of reserved so far

@@ -14,7 +14,8 @@ namespace highwater {
 namespace {
 
 /// Others run as often as they were started: `record` beside each rank of a training job.
-constexpr std::array<std::string_view, 4> kShared{"sweep", "scan", "validate", "simulate"};
+constexpr std::array<std::string_view, 6> kShared{"sweep",  "scan",     "plan",
+                                                  "chance", "validate", "simulate"};
 
 bool shares_work(const Arguments& arguments) {
   return !arguments.empty() && std::ranges::find(kShared, arguments.front()) != kShared.end() &&

@@ -10,6 +10,8 @@
 #include "tools/commands/scaled_command.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/html/frontier_page.hpp"
+#include "tools/options/fleet_options.hpp"
+#include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/solving/margin_option.hpp"
 #include "tools/options/solving/solve_options.hpp"
@@ -63,11 +65,13 @@ OptionParser plan_options() {
   add_plan_options(parser);
   parser.choose("", chosen_by_plan());
   parser.add_format();
+  add_fleet_options(parser);
   return parser;
 }
 
 struct PlanCommand {
   PlanRequest request;
+  FleetRequest fleet;
   OutputFormat format = OutputFormat::table;
 };
 
@@ -165,7 +169,7 @@ void read_sizes(const po::variables_map& values, PlanCommand& result,
   }
 }
 
-PlanCommand parse_plan(const po::variables_map& values) {
+PlanCommand parse_plan(const po::variables_map& values, const Arguments& arguments) {
   PlanCommand result;
   std::vector<std::string> problems;
   result.request.gpus =
@@ -175,6 +179,7 @@ PlanCommand parse_plan(const po::variables_map& values) {
   result.request.model = text_option(values, "model").value_or("");
   read_groups(values, result, problems);
   read_sizes(values, result, problems);
+  collect_problems(problems, [&] { result.fleet = read_fleet_options(values, "plan", arguments); });
   result.request.simulates = !values.contains("formulas-only");
   if (problems.empty()) {
     problems = plan_problems(result.request.run.plan);
@@ -230,8 +235,9 @@ ExitCode run_plan(const Arguments& arguments, std::ostream& out) {
     out << llmem_tables_report(output_format(values));
     return ExitCode::ok;
   }
-  const PlanCommand command = parse_plan(values);
-  const PlanResult result = search_plan(command.request);
+  const PlanCommand command = parse_plan(values, arguments);
+  Fleet fleet(command.fleet);
+  const PlanResult result = search_plan(command.request, fleet);
   out << plan_report(command.request, result, command.format);
   return ExitCode::ok;
 }

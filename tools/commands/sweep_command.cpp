@@ -11,6 +11,7 @@
 #include "tools/options/memory_options.hpp"
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/sweep_report.hpp"
+#include "tools/studies/sweep/plan_outline.hpp"
 #include "tools/studies/sweep/sweep_run.hpp"
 
 namespace highwater {
@@ -75,14 +76,28 @@ SweepCommand parse_sweep(const Arguments& arguments) {
 }
 
 /// The plan of the command line with some options set anew.
-PlanMaker plan_maker(const SweepCommand& command) {
-  return [&command](const OptionWords& options) {
-    const OptionWords words = with_words(command.plan, options);
-    const PlannedRun run = find_word(options, "model") != nullptr
-                               ? checked_run(words)
-                               : checked_run(words, command.workload.plan.plan.model);
-    return workload_of(run, command.workload.memory);
-  };
+PlannedRun run_with(const SweepCommand& command, const OptionWords& options) {
+  const OptionWords words = with_words(command.plan, options);
+  return find_word(options, "model") != nullptr
+             ? checked_run(words)
+             : checked_run(words, command.workload.plan.plan.model);
+}
+
+std::optional<PlanOutline> outline_with(const SweepCommand& command, const OptionWords& options) {
+  try {
+    return outline_of(run_with(command, options), command.workload.memory);
+  } catch (const UsageError&) {
+    return std::nullopt;  // whoever makes the plan says so
+  }
+}
+
+SweptPlans swept_plans(const SweepCommand& command) {
+  return {
+      .make =
+          [&command](const OptionWords& options) {
+            return workload_for_replays(run_with(command, options), command.workload.memory);
+          },
+      .outline = [&command](const OptionWords& options) { return outline_with(command, options); }};
 }
 
 SweepAnswer answer_of(const SweepCommand& command) {
@@ -103,7 +118,7 @@ std::vector<Sweep> run_sweeps(const SweepCommand& command, std::ostream& out) {
                            .line = sweep_line,
                            .write = [&out](const std::string& lines) { out << lines; }};
     expand_auto(workload, question.axes);
-    sweeps.push_back(run_sweep(std::move(workload), question, plan_maker(command), fleet));
+    sweeps.push_back(run_sweep(std::move(workload), question, swept_plans(command), fleet));
   }
   fleet.end_of_pieces();
   return sweeps;

@@ -77,7 +77,10 @@ bool Fleet::is_follower() const {
 
 void Fleet::run(const PieceWork& work, const PieceNumbers& wanted,
                 const OrderedDelivery::Take& take) {
-  const ProgressLine progress(wanted.size(), work.what);
+  std::optional<ProgressLine> progress;
+  if (work.what != kUncounted) {
+    progress.emplace(wanted.size(), work.what);
+  }
   OrderedDelivery delivery([&](std::size_t position, std::string&& result) {
     if (part_) {
       part_->add(work.job, wanted.at(position), result);
@@ -85,8 +88,11 @@ void Fleet::run(const PieceWork& work, const PieceNumbers& wanted,
     take(position, std::move(result));
   });
   const auto begin = std::chrono::steady_clock::now();
-  executor_->run({&work, &wanted, store_, &delivery, times_.get(),
-                  [&](std::size_t done) { progress.show(done); }});
+  executor_->run({&work, &wanted, store_, &delivery, times_.get(), [&](std::size_t done) {
+                    if (progress) {
+                      progress->show(done);
+                    }
+                  }});
   times_->end_list(work,
                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }

@@ -1,5 +1,5 @@
-// Work cut into independent pieces: what sweep, scan, validate and simulate hand to whoever
-// carries it out (threads, MPI ranks, shards).
+// Work cut into independent pieces: what sweep, scan, plan, chance, validate and simulate hand to
+// whoever carries it out (threads, MPI ranks, shards).
 //
 // A piece is a number. Every process reads the same command line and the same files, so that a
 // number says everything, and a result is a string of bytes. Which process carries a piece out, and
@@ -10,12 +10,16 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace highwater {
 
 using PieceNumber = std::uint64_t;
+
+/// For work whose progress somebody else shows.
+inline constexpr std::string_view kUncounted;
 
 /// Distinct numbers in the order in which their results are wanted: a list, or every n-th.
 class PieceNumbers {
@@ -41,8 +45,8 @@ class PieceNumbers {
 
 /// One list of work of a command.
 struct PieceWork {
-  std::string what;                                   ///< what is counted, for people: "replays"
-  std::uint32_t job = 0;                              ///< which list of the command this is, from 0
+  std::string what;       ///< what is counted, for people: "replays"; kUncounted
+  std::uint32_t job = 0;  ///< which list of the command this is, from 0
   std::function<std::string(PieceNumber)> carry_out;  ///< on any thread, several at once
 };
 

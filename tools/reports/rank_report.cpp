@@ -1,6 +1,7 @@
 #include "tools/reports/rank_report.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <span>
 
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
+#include "tools/studies/rank_imbalance.hpp"
 
 namespace highwater {
 namespace {
@@ -77,6 +79,59 @@ Table rank_table(const RankPeaks& survey) {
       {"", "fits", left, &AlikeRanks::fits}};
   return tabulate("Peak by rank", kColumns,
                   survey.peaks.size() == 1 ? std::vector<AlikeRanks>{} : alike_ranks(survey));
+}
+
+namespace {
+
+std::string name_of(Category category) {
+  std::string name(to_string(category));
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+std::string words_of_categories(const RankGap& difference) {
+  std::string text;
+  for (const auto& [category, change] : difference.categories) {
+    text +=
+        fmt::format("{}{}{} {}", text.empty() ? "" : ", ", change < 0 ? "-" : "+",
+                    to_iec(Bytes{static_cast<std::uint64_t>(std::abs(change))}), name_of(category));
+  }
+  return text;
+}
+
+std::string rank_words(const RankPeak& peak) {
+  return fmt::format("rank {}, {}", peak.ranks.rank, to_iec(peak.reserved_without_limit));
+}
+
+}  // namespace
+
+Table imbalance_table(const RankPeaks& survey) {
+  using enum Align;
+  static const Columns<RankGap> kColumns{
+      {"", "between", left, &RankGap::between},
+      {"", "needs most", left, [](const auto& row) { return rank_words(row.most); }},
+      {"", "needs least", left, [](const auto& row) { return rank_words(row.least); }},
+      {"", "difference", right, &RankGap::bytes},
+      {"", "at the peak", left, words_of_categories},
+      {"", "cause", left, &RankGap::cause}};
+  return tabulate("Imbalance between ranks", kColumns, rank_imbalance(survey));
+}
+
+json::array imbalance_json(const RankPeaks& survey) {
+  json::array list;
+  for (const RankGap& each : rank_imbalance(survey)) {
+    json::array categories;
+    for (const auto& [category, change] : each.categories) {
+      categories.push_back({{"category", to_string(category)}, {"more_bytes", change}});
+    }
+    list.push_back({{"between", each.between},
+                    {"most_rank", each.most.ranks.rank},
+                    {"least_rank", each.least.ranks.rank},
+                    {"bytes", each.bytes().count()},
+                    {"categories", std::move(categories)},
+                    {"cause", each.cause}});
+  }
+  return list;
 }
 
 std::string rank_sentence(const RankPeaks& survey) {

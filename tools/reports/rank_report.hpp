@@ -14,8 +14,14 @@ namespace highwater {
 /// are alike.
 Table rank_table(const RankPeaks& survey);
 
+/// In what the ranks differ most: a row between stages, one between the ranks of the worst stage.
+Table imbalance_table(const RankPeaks& survey);
+
 /// Which rank is the worst, why, and how uneven the job is.
 std::string rank_sentence(const RankPeaks& survey);
+
+/// The same: `[{between, most_rank, least_rank, bytes, categories, cause}]`.
+boost::json::array imbalance_json(const RankPeaks& survey);
 
 /// `[{rank, ranks, place, what, peak, fits, is_worst}]`.
 boost::json::array ranks_json(const RankPeaks& survey);

@@ -170,9 +170,13 @@ std::string sweep_conclusion(const Sweep& sweep) {
 /// "6 combinations: 4 fit, 1 out of memory, 1 impossible".
 std::string sweep_count(const Sweep& sweep) {
   const SweepCounts& counts = sweep.counts;
-  return fmt::format("{}: {} fit, {} out of memory, {} impossible",
+  const std::string known =
+      counts.ruled_out == 0
+          ? ""
+          : fmt::format("; {} of them known by a bound, without a replay", counts.ruled_out);
+  return fmt::format("{}: {} fit, {} out of memory, {} impossible{}",
                      plural(static_cast<std::int64_t>(counts.all), "combination"), counts.fit(),
-                     counts.out_of_memory, counts.impossible);
+                     counts.out_of_memory, counts.impossible, known);
 }
 
 /// The keys of a device of `replay`, `set` and what the columns add; `problem` instead of the

@@ -29,13 +29,9 @@ bool has_limit(const PlannedRun& run, const MemoryRequest& memory) {
 
 RankPeak peak_of(PlannedRun run, const MemoryRequest& memory, const RankClass& ranks) {
   run.plan.parallel.rank = ranks.rank;
-  const Simulation simulation = simulate_peaks(run, memory);
-  return {ranks,
-          simulation.replay.result.peak,
-          simulation.peaks.run.at_peak,
-          simulation.fits(),
-          simulation.whole_peak().reserved,
-          simulation.available};
+  const PlanPeaks peaks = simulate_peaks(run, memory);
+  return {ranks,          peaks.peak, peaks.at_peak, peaks.fits, peaks.reserved_without_limit,
+          peaks.available};
 }
 
 /// Ranks that ran out of memory have reserved about as much as there is: what they need tells them
@@ -113,6 +109,7 @@ RankPeaks survey_of(const PlannedRun& run, const MemoryRequest& memory, std::siz
   survey.classes = classes;
   survey.ranks = run.plan.parallel.gpus();
   survey.is_limited = has_limit(run, memory);
+  survey.dp_kind = run.plan.parallel.dp_kind;
   return survey;
 }
 

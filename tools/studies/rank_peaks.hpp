@@ -40,6 +40,7 @@ struct RankPeaks {
   std::size_t classes = 0;      ///< of the job; more than were simulated if some were left out
   std::int64_t ranks = 0;       ///< of the job
   bool is_limited = false;      ///< there is a memory to fit in
+  DataParallel dp_kind = DataParallel::ddp;
 
   /// Mean over the ranks that `peaks` stand for of what each would reserve with unlimited memory,
   /// bytes.

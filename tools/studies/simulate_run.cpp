@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/peak/live_blocks.hpp"
+#include "sim/replay/compact_replay.hpp"
 #include "sim/settings/smallest_limit.hpp"
 #include "tools/engine/engine.hpp"
 #include "workloads/plan/model/other_model.hpp"
@@ -69,6 +70,11 @@ void set_memory(const PlannedRun& run, const MemoryRequest& memory, Simulation& 
   replay.memory_fraction = memory.memory_fraction;
 }
 
+/// Absent is more than any.
+std::optional<Bytes> smaller(std::optional<Bytes> a, std::optional<Bytes> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
 /// Fills in the results of the replay. Returns the options under which it ran.
 ReplayOptions replay_plan(const RequestTrace& trace, Simulation& simulation) {
   SimulationObserver observer(trace);
@@ -79,32 +85,12 @@ ReplayOptions replay_plan(const RequestTrace& trace, Simulation& simulation) {
   replay.events_read = trace.events.size();
   replay.stream_handles = trace.stream_handles;
   observer.finish(simulation);
-  if (options.memory_limit) {
-    simulation.available = simulation.available
-                               ? std::min(*simulation.available, *options.memory_limit)
-                               : options.memory_limit;
-  }
+  simulation.available = smaller(options.capacity, options.memory_limit);
   options.observer = nullptr;
   if (simulation.failure) {
     simulation.without_limit = highwater::replay(trace, with_memory(options, std::nullopt)).peak;
   }
   return options;
-}
-
-/// A plan prepared for replay.
-Simulation prepare(const PlannedRun& run, const MemoryRequest& memory) {
-  Simulation simulation;
-  simulation.plan = run.plan;
-  simulation.is_gpu_named = run.gpu_named;
-  simulation.outside = outside_memory(run.plan);
-  DeviceReplay& replay = simulation.replay;
-  replay.notes = run.notes;
-  model_release(run.plan.versions.torch, replay);
-  if (memory.alloc_conf) {
-    replay.settings = settings_from_command_line(*memory.alloc_conf, *replay.version);
-  }
-  set_memory(run, memory, simulation);
-  return simulation;
 }
 
 Usage higher(const Usage& a, const Usage& b) {
@@ -196,33 +182,87 @@ ReplayOptions replay_options(const Simulation& simulation) {
   return options;
 }
 
-Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
-  Simulation simulation = prepare(run, memory);
+Simulation before_requests(const PlannedRun& run, const MemoryRequest& memory) {
+  Simulation simulation;
+  simulation.plan = run.plan;
+  simulation.is_gpu_named = run.gpu_named;
+  simulation.outside = outside_memory(run.plan);
+  DeviceReplay& replay = simulation.replay;
+  replay.notes = run.notes;
+  model_release(run.plan.versions.torch, replay);
+  if (memory.alloc_conf) {
+    replay.settings = settings_from_command_line(*memory.alloc_conf, *replay.version);
+  }
+  set_memory(run, memory, simulation);
+  return simulation;
+}
+
+namespace {
+
+/// A simulation, and what only some need of it.
+struct Requested {
+  Simulation simulation;
+  ReplayOptions options;  ///< under which it was replayed
+  std::optional<std::int64_t> trainable;
+};
+
+Requested replay_requests_of(const PlannedRun& run, const MemoryRequest& memory) {
+  Requested result{before_requests(run, memory), {}, {}};
+  Simulation& simulation = result.simulation;
   GeneratedRun generated = make_run(run.plan);
   simulation.trace = std::make_shared<RequestTrace>(std::move(generated.trace));
   simulation.host = std::move(generated.host);
   simulation.buckets = generated.buckets;
+  result.trainable = generated.trainable;
+  result.options = replay_plan(*simulation.trace, simulation);
+  note_inactive_collection(simulation.replay);
+  note_empty_buckets(simulation);
+  return result;
+}
+
+}  // namespace
+
+Simulation simulate_requests(const PlannedRun& run, const MemoryRequest& memory) {
+  return replay_requests_of(run, memory).simulation;
+}
+
+Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
+  Requested requested = replay_requests_of(run, memory);
+  Simulation& simulation = requested.simulation;
   const RequestTrace& trace = *simulation.trace;
-  const ReplayOptions options = replay_plan(trace, simulation);
   simulation.holders = holders_at(trace, simulation.at_peak.event());
-  simulation.parts = process_breakdown(trace, options,
+  simulation.parts = process_breakdown(trace, requested.options,
                                        {.event = simulation.at_peak.event(),
                                         .reserved = simulation.replay.result.peak.reserved,
                                         .outside = simulation.outside.total()});
   if (simulation.failure) {
     simulation.failure_site = site_of(trace.tables, simulation.failure->stack);
-    simulation.needed = smallest_limit(trace, options, simulation.available.value_or(Bytes{}));
+    simulation.needed =
+        smallest_limit(trace, requested.options, simulation.available.value_or(Bytes{}));
   }
-  simulation.trainable = generated.trainable ? *generated.trainable : trainable_elements(run.plan);
-  note_inactive_collection(simulation.replay);
-  note_empty_buckets(simulation);
-  return simulation;
+  simulation.trainable = requested.trainable ? *requested.trainable : trainable_elements(run.plan);
+  return std::move(requested.simulation);
 }
 
-Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory) {
-  Simulation simulation = prepare(run, memory);
-  replay_plan(make_run(run.plan).trace, simulation);
-  return simulation;
+std::optional<CompactTrace> compact_requests(const TrainingPlan& plan, Bytes most_live) {
+  if (plan.engine == EngineKind::torch) {
+    return CompactTrace{make_run(plan).trace, {}};
+  }
+  return generate_within(plan, most_live);
+}
+
+PlanPeaks simulate_peaks(const PlannedRun& run, const MemoryRequest& memory) {
+  const Simulation outline = before_requests(run, memory);
+  const ReplayOptions options = replay_options(outline);
+  const CompactTrace requests = compact_requests(run.plan, Bytes{UINT64_MAX}).value();
+  const CompactPeaks peaks = replay_compact_peaks(requests, options);
+  return {.peak = peaks.peak,
+          .at_peak = peaks.at_peak,
+          .fits = !peaks.ran_out,
+          .reserved_without_limit =
+              peaks.ran_out ? replay_compact(requests, with_memory(options, std::nullopt)).reserved
+                            : peaks.peak.reserved,
+          .available = smaller(options.capacity, options.memory_limit)};
 }
 
 std::vector<const Gpu*> gpus_that_hold(const Simulation& simulation) {

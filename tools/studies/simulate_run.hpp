@@ -42,15 +42,15 @@ struct Simulation {
   Site failure_site;
   /// Where memory ran out: the peaks that the run would have come to with unlimited memory, ...
   std::optional<Usage> without_limit;
-  /// ... and the least memory for the allocator with which it runs to its end; simulate_peaks()
-  /// leaves it out.
+  /// ... and the least memory for the allocator with which it runs to its end;
+  /// simulate_requests() leaves it out.
   std::optional<Bytes> needed;
   OutsideMemory outside;
-  HostPeaks host;                    ///< of the model as it is made, and of what is offloaded
-  std::optional<Bytes> available;    ///< what the allocator could take; absent: unlimited
-  std::optional<BucketUse> buckets;  ///< simulate_peaks() leaves them out
+  HostPeaks host;                  ///< of the model as it is made, and of what is offloaded
+  std::optional<Bytes> available;  ///< what the allocator could take; absent: unlimited
+  std::optional<BucketUse> buckets;
   bool is_gpu_named = false;
-  std::int64_t trainable = 0;  ///< elements that the plan trains; simulate_peaks() leaves it out
+  std::int64_t trainable = 0;  ///< elements that the plan trains; simulate_requests() leaves it out
 
   [[nodiscard]] bool fits() const { return !failure; }
 
@@ -72,8 +72,28 @@ ReplayOptions replay_options(const Simulation& simulation);
 /// @throws UsageError for wrong settings
 Simulation simulate(const PlannedRun& run, const MemoryRequest& memory);
 
-/// The same without the details of the peak (holders, parts, the trace): much faster.
-Simulation simulate_peaks(const PlannedRun& run, const MemoryRequest& memory);
+/// What is known before the requests are made: settings and limits. @throws UsageError
+Simulation before_requests(const PlannedRun& run, const MemoryRequest& memory);
+
+/// The same as simulate() without the details of the peak and of a failure (holders, parts, what it
+/// needs), for whoever replays the requests under many settings.
+Simulation simulate_requests(const PlannedRun& run, const MemoryRequest& memory);
+
+/// The requests of a plan with rounds that repeat written once (of torch's engine all of them);
+/// nothing if blocks that are live at once hold more than `most_live`.
+std::optional<CompactTrace> compact_requests(const TrainingPlan& plan, Bytes most_live);
+
+/// The peaks of a plan alone.
+struct PlanPeaks {
+  Usage peak;             ///< up to where memory ran out
+  CategoryBytes at_peak;  ///< when most was allocated
+  bool fits = true;
+  Bytes reserved_without_limit;    ///< the peak of reserved, had memory been unlimited
+  std::optional<Bytes> available;  ///< to the allocator; absent: unlimited
+};
+
+/// Those that simulate() finds, in a fraction of the time. @throws UsageError for wrong settings
+PlanPeaks simulate_peaks(const PlannedRun& run, const MemoryRequest& memory);
 
 /// Known GPUs on which the plan runs: simulated with each one's kernels and memory, three steps at
 /// most; by torch, the requests of `simulation` with each one's memory. Smallest memory first.

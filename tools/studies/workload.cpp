@@ -381,13 +381,24 @@ Workload workload_of(Simulation simulation) {
   return workload;
 }
 
-Workload workload_of(const PlannedRun& run, const MemoryRequest& memory) {
-  PlannedRun worst = run;
+namespace {
+
+PlannedRun worst_rank_of(PlannedRun run, const MemoryRequest& memory) {
   if (run.plan.parallel.gpus() > 1) {
     const RankPeaks survey = simulate_ranks(run, memory, {});
-    worst.plan.parallel.rank = survey.peaks[survey.worst].ranks.rank;
+    run.plan.parallel.rank = survey.peaks[survey.worst].ranks.rank;
   }
-  return workload_of(simulate(worst, memory));
+  return run;
+}
+
+}  // namespace
+
+Workload workload_of(const PlannedRun& run, const MemoryRequest& memory) {
+  return workload_of(simulate(worst_rank_of(run, memory), memory));
+}
+
+Workload workload_for_replays(const PlannedRun& run, const MemoryRequest& memory) {
+  return workload_of(simulate_requests(worst_rank_of(run, memory), memory));
 }
 
 }  // namespace highwater

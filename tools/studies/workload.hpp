@@ -117,4 +117,7 @@ Workload workload_of(Simulation simulation);
 /// The worst rank of a plan.
 Workload workload_of(const PlannedRun& run, const MemoryRequest& memory);
 
+/// The same as simulate_requests() leaves it: for replays, not for a report about the plan itself.
+Workload workload_for_replays(const PlannedRun& run, const MemoryRequest& memory);
+
 }  // namespace highwater

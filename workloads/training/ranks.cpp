@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ struct AxisClass {
   std::int64_t count = 0;
   std::string what;
   std::int64_t share = 0;
+  RankTraits traits = {};
 };
 
 /// What a pipeline stage holds and does.
@@ -92,6 +94,13 @@ std::string stage_words(const Parallelism& p, int stage) {
                                          : "");
 }
 
+RankTraits stage_traits(const StageSignature& stage) {
+  return {.layers = std::accumulate(stage.layers.begin(), stage.layers.end(), std::int64_t{0}),
+          .in_flight = dist::most_in_flight(stage.actions),
+          .has_embedding = stage.is_first,
+          .has_head = stage.is_last};
+}
+
 std::vector<AxisClass> stage_classes(const TrainingPlan& plan) {
   const Parallelism& p = plan.parallel;
   if (p.pp == 1) {
@@ -106,7 +115,10 @@ std::vector<AxisClass> stage_classes(const TrainingPlan& plan) {
       ++classes[static_cast<std::size_t>(found - signatures.begin())].count;
     } else {
       signatures.push_back(std::move(signature));
-      classes.push_back({.first = stage, .count = 1, .what = stage_words(p, stage)});
+      classes.push_back({.first = stage,
+                         .count = 1,
+                         .what = stage_words(p, stage),
+                         .traits = stage_traits(signatures.back())});
     }
   }
   return classes;
@@ -142,7 +154,10 @@ std::vector<AxisClass> shard_classes(const TrainingPlan& plan, const Shards& sha
     const auto [found, is_new] = known.try_emplace(shards.of(stage, place), classes.size());
     if (is_new) {
       classes.push_back(
-          {.first = place, .what = shard_words(plan, place), .share = shards.share(place)});
+          {.first = place,
+           .what = shard_words(plan, place),
+           .share = shards.share(place),
+           .traits = {.expert_load = shards.expert_load(place), .shard = shards.held(place)}});
     }
     ++classes[found->second].count;
   }
@@ -163,6 +178,13 @@ std::vector<AxisClass> tensor_classes(const TrainingPlan& plan) {
   const int first_row = p.tp / side;
   return {{.first = 0, .count = first_row, .what = "first row of its grid"},
           {.first = side, .count = p.tp - first_row, .what = "another row of its grid"}};
+}
+
+/// Of a stage, and of a shard.
+RankTraits joined(RankTraits stage, const RankTraits& shard) {
+  stage.expert_load = shard.expert_load;
+  stage.shard = shard.shard;
+  return stage;
 }
 
 std::string joined(const std::string& a, const std::string& b) {
@@ -186,7 +208,8 @@ std::vector<RankClass> classes_of(const TrainingPlan& plan, const Shards& shards
                                      .pp = stage.first,
                                      .cp = shard.first % p.cp},
                            .share = shard.share,
-                           .what = joined(joined(stage.what, shard.what), part.what)});
+                           .what = joined(joined(stage.what, shard.what), part.what),
+                           .traits = joined(stage.traits, shard.traits)});
       }
     }
   }

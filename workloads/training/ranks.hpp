@@ -14,6 +14,16 @@
 
 namespace highwater {
 
+/// What ranks may differ in, as figures.
+struct RankTraits {
+  std::int64_t layers = 0;  ///< of its pipeline stage; 0: the job has one stage
+  int in_flight = 0;        ///< most forwards of a chunk whose backward has not run, of a pipeline
+  bool has_embedding = false;  ///< is the first of several stages
+  bool has_head = false;       ///< is the last of them
+  double expert_load = 1;      ///< tokens of its experts, in multiples of the mean rank's
+  std::int64_t shard = 0;      ///< Shards::held()
+};
+
 /// Ranks that make the same requests.
 struct RankClass {
   int rank = 0;            ///< the first of them
@@ -23,6 +33,7 @@ struct RankClass {
       0;  ///< number of elements that distinguishes shards by size; a larger one takes more memory
   std::string
       what;  ///< "stage 0 of 4, with the embedding", "shard 7 of 8"; "" if there is only one class
+  RankTraits traits = {};
 };
 
 /// All classes of the job, in order of their first rank. Every rank is in exactly one.

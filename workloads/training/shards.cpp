@@ -72,6 +72,20 @@ std::int64_t Shards::share(int place) const {
   return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
 }
 
+std::int64_t Shards::held(int place) const {
+  if (plan_.parallel.dp_kind != DataParallel::fsdp2 && !uses_deepspeed(plan_)) {
+    return 0;  // parts of equal size, wherever they are cut
+  }
+  const ShardSignature parts = memory_of(place);
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+}
+
+double Shards::expert_load(int place) const {
+  const ShardSignature loads = expert_loads(place);
+  const auto millionths = std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
+  return loads.empty() ? 1 : static_cast<double>(millionths) * plan_.parallel.ep / 1e6;
+}
+
 /// Where sequences go around in a ring, later ranks attend to more of them.
 ShardSignature Shards::position(int place) const {
   const Parallelism& p = plan_.parallel;

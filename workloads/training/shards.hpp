@@ -34,6 +34,13 @@ class Shards {
   /// Number of elements that distinguishes shards by size; a larger one takes more memory.
   [[nodiscard]] std::int64_t share(int place) const;
 
+  /// What cuts of unequal size give it: of FSDP2 rows, of DeepSpeed's ZeRO-1 and 2 elements of the
+  /// gradients that it keeps, of ZeRO-3 1 for the last rank, which has the padding. 0 for others.
+  [[nodiscard]] std::int64_t held(int place) const;
+
+  /// Tokens of the rank's experts, in multiples of the mean rank's.
+  [[nodiscard]] double expert_load(int place) const;
+
  private:
   [[nodiscard]] ShardSignature memory_of(int place) const;
   [[nodiscard]] ShardSignature requests_of(int stage, int place) const;

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/replay/phase_peaks.hpp"
 #include "tests/support/dice.hpp"
 
 using namespace highwater;
@@ -67,7 +68,8 @@ class Writer {
   void allocate(Bytes size) {
     trace_.events.push_back({.value = size.count(),
                              .allocation = AllocationId{trace_.allocation_count++},
-                             .stream = StreamId{0U}});
+                             .stream = StreamId{0U},
+                             .category = static_cast<Category>(size.count() % kCategoryCount)});
   }
 
   [[nodiscard]] const RequestTrace& trace() const { return trace_; }
@@ -131,5 +133,11 @@ TEST_CASE("compact replay: the peak is that of the trace written out", "[replay]
     CHECK(bar.reserved == all.reserved);
     CHECK(bar.active == all.active);
     CHECK(bar.ran_out == all.ran_out);
+    const PhasedReplay phased =
+        replay_with_phases(written_out(round, weight, at_end, times), options);
+    const CompactPeaks peaks = replay_compact_peaks(compact(round, weight, at_end, times), options);
+    CHECK(peaks.peak == phased.result.peak);
+    CHECK(peaks.at_peak == phased.peaks.run.at_peak);
+    CHECK(peaks.ran_out == phased.peaks.out_of_memory);
   }
 }

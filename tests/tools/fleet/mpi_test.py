@@ -25,6 +25,10 @@ COMMANDS = [
     "validate --only model=gpt2 --format json",
     "simulate --model gpt2 --batch 2 --seq 128 --dp 2 --pp 2 --dp-kind ddp --rank all --format json",
     "simulate --model gpt2 --seq 128 --dp 2 --dp-kind fsdp2 --gpu 12GiB --rank all --find-batch",
+    "plan --model gpt2 --seq 128 --gpu 8GiB --gpus 2 --global-batch 8 --rows 3 --format json",
+    "plan --model gpt2 --seq 128 --gpu 1200MiB --gpus 2 --global-batch 4 --only DDP --allow full",
+    "chance --model gpt2 --batch 2 --lengths uniform:16..64 --runs 5 --steps 3 --set batch=1,2 --format json",
+    "simulate --model gpt2 --lengths uniform:16..64 --runs 4 --steps 3",
 ]
 
 
@@ -86,6 +90,9 @@ def errors():
 
 
 SLOW = "validate --only model=llama --format json".split()
+# Pieces that depend on those before them, and pieces that are alike.
+SLOW_SEARCH = "plan --model llama-160m --seq 256 --gpu 6GiB --gpus 4 --global-batch 64 --format json".split()
+SLOW_DRAWS = "chance --model gpt2 --lengths uniform:16..900 --runs 60 --steps 40 --format json".split()
 
 
 def begun(words, folder, environment=None):
@@ -94,8 +101,14 @@ def begun(words, folder, environment=None):
     environment = dict(os.environ, FLEET_TEST=str(os.getpid()))
     job = subprocess.Popen(mpirun(3, [*words, "--journal", str(journal)]), cwd=SOURCE, env=environment,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for("the first results", lambda: journal.exists() and journal.stat().st_size > 3000)
+    wait_for("the first results", lambda: has_begun(journal))
     return job, journal
+
+
+def has_begun(journal):
+    """Whether it holds a few results."""
+    content = journal.read_bytes() if journal.exists() else b""
+    return b"\n" in content and len(record_numbers(content)) >= 3
 
 
 def ended(job):
@@ -129,20 +142,27 @@ def stall():
 
 def resume():
     """A rank that dies ends the job; what was finished is kept, and not carried out again."""
-    alone = run([str(PROGRAM), *SLOW])
-    with tempfile.TemporaryDirectory() as folder:
-        job, journal = begun(SLOW, folder)
-        os.kill(workers()[0], signal.SIGKILL)
-        out, _ = ended(job)
-        check(job.returncode != 0 and out != alone.stdout, "the job should have ended early")
-        before = journal.read_bytes()
-        resumed = run(mpirun(4, [*SLOW, "--journal", str(journal), "--resume"]))
-        check(resumed.returncode == 0 and resumed.stdout == alone.stdout, resumed.stderr)
-        numbers = record_numbers(journal.read_bytes())
-        check(len(numbers) == len(set(numbers)), "a finished piece was carried out again")
-        check(set(record_numbers(before)) < set(numbers), "nothing was left to do: not a test")
-        again = run([str(PROGRAM), *SLOW, "--journal", str(journal), "--resume"])
-        check(again.stdout == alone.stdout and record_numbers(journal.read_bytes()) == numbers, "not all was kept")
+    for words in (SLOW, SLOW_SEARCH):
+        with tempfile.TemporaryDirectory() as folder:
+            job, journal = begun(words, folder)
+            os.kill(workers()[0], signal.SIGKILL)
+            out, _ = ended(job)
+            check(job.returncode != 0, "the job should have ended early", out)
+            check_resumed(words, journal, mpirun(4, [*words, "--journal", str(journal), "--resume"]))
+
+
+def check_resumed(words, journal, command):
+    """`command` goes on from a journal that a crash left, and carries out nothing that is there."""
+    before = record_numbers(journal.read_bytes())
+    alone = run([str(PROGRAM), *words])
+    resumed = run(command)
+    check(resumed.returncode == 0 and resumed.stdout == alone.stdout, words, resumed.stderr)
+    numbers = record_numbers(journal.read_bytes())
+    check(numbers[:len(before)] == before, "what was finished has changed")
+    check(len(numbers) == len(set(numbers)), "a finished piece was carried out again")
+    check(len(before) < len(numbers), "nothing was left to do: not a test")
+    again = run([str(PROGRAM), *words, "--journal", str(journal), "--resume"])
+    check(again.stdout == alone.stdout and record_numbers(journal.read_bytes()) == numbers, "not all was kept")
 
 
 def record_numbers(journal):

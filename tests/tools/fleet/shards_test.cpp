@@ -54,6 +54,19 @@ TEST_CASE("shards of scan, validate and simulate merge to the whole's bytes") {
       "--format json");
 }
 
+TEST_CASE("shards of chance merge to the whole's bytes") {
+  const std::string line = "chance --model gpt2 --batch 2 --lengths uniform:16..64 --steps 3";
+  check_shards(line + " --runs 7 --set expandable_segments=False,True --set batch=1,3");
+  check_shards(line + " --runs 2 --format json");
+}
+
+TEST_CASE("shards of plan merge to the whole's bytes") {
+  const std::string line = "plan --model gpt2 --seq 128 --gpus 2 --global-batch 8";
+  check_shards(line + " --gpu 8GiB --rows 3 --format json");
+  check_shards(line + " --gpu 3GiB --only DDP");                  // something is given up
+  check_shards(line + " --gpu 1200MiB --only DDP --allow full");  // nothing fits
+}
+
 TEST_CASE("shards of sweep merge to the whole's bytes") {
   const std::string file = "sweep " + std::string(HIGHWATER_RECORDED_DATA) +
                            "/zero3-ds19/gpt2-zero3x4-nvme-param-ds19.hwt.xz"

@@ -241,6 +241,7 @@ boost::json::object simulation_json(const SimulationReport& report) {
   root["estimates_not_applicable"] = refusals_json(report.estimates.refused);
   root["rank"] = simulation.plan.parallel.rank;
   root["ranks"] = ranks_json(report.ranks);
+  root["imbalance"] = imbalance_json(report.ranks);
   root["rank_classes"] = report.ranks.classes;
   if (report.budget) {
     root["budget"] = budget_json(*report.budget);

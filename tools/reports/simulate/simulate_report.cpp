@@ -22,6 +22,7 @@ namespace {
 void add_tables(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
   report.table(rank_table(simulated.ranks));
+  report.table(imbalance_table(simulated.ranks));
   report.table(peaks_table(simulation));
   report.table(host_table(simulation.host.training));
   report.table(node_host_table(node_host_memory(simulation)));

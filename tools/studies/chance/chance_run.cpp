@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/settings/settings_candidates.hpp"
+#include "tools/studies/chance/ensemble_run.hpp"
 #include "tools/studies/chance/lagging_steps.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/parse_text.hpp"
@@ -41,7 +42,8 @@ struct CasePlan {
 
 class ChanceStudier {
  public:
-  explicit ChanceStudier(ChanceStudy& study) : study_(study), question_(study.question) {}
+  ChanceStudier(ChanceStudy& study, Fleet& fleet)
+      : study_(study), question_(study.question), fleet_(fleet) {}
 
   void run() {
     study_.longest = with_progress("simulating the greatest length", [&] {
@@ -52,10 +54,12 @@ class ChanceStudier {
     // A plan over several ranks is that of the rank with the most memory.
     question_.run.plan.parallel.rank = study_.longest.simulation->plan.parallel.rank;
     const std::vector<Choice> sets = cases();
-    const ProgressLine progress(question_.runs * sets.size(), "runs");
     for (const Choice& set : sets) {
-      study_.cases.push_back(case_of(set, progress));
+      const std::string what =
+          fmt::format("runs of case {} of {}", study_.cases.size() + 1, sets.size());
+      study_.cases.push_back(case_of(set, sets.size() == 1 ? "runs" : what));
     }
+    fleet_.end_of_pieces();
   }
 
  private:
@@ -204,21 +208,20 @@ class ChanceStudier {
     return point;
   }
 
-  ChanceCase case_of(const Choice& set, const ProgressLine& progress) {
+  ChanceCase case_of(const Choice& set, const std::string& what) {
     ChanceCase result{.set = set};
     try {
-      fill(result, progress);
+      fill(result, what);
     } catch (const UsageError& error) {
       if (set.empty()) {
         throw;
       }
       result.problem = error.what();
     }
-    finished_ += question_.runs;
     return result;
   }
 
-  void fill(ChanceCase& result, const ProgressLine& progress) {
+  void fill(ChanceCase& result, const std::string& what) {
     const CasePlan plan = plan_of(result.set);
     const bool is_other_plan = std::ranges::any_of(
         result.set, [&](const auto& entry) { return is_plan_key(entry.first); });
@@ -228,8 +231,10 @@ class ChanceStudier {
     const SweepPoint point = point_of(result.set, workload);
     const EnsembleOptions options = ensemble_options(plan, point.options);
     PieceSource& source = source_of(plan, result.set, options);
-    Ensemble ensemble =
-        run_ensemble(source, options, [&](std::size_t done) { progress.show(finished_ + done); });
+    Ensemble ensemble = run_ensemble(source, options, fleet_, what);
+    if (ensemble.runs.empty()) {
+      return;  // another process prints the answer
+    }
     result.summary = summarise(ensemble);
     result.settings = point.options.settings;
     result.available = available(point.options);
@@ -254,7 +259,7 @@ class ChanceStudier {
   ChanceQuestion& question_;
   std::map<Choice, std::unique_ptr<LaggingSteps>> sources_;
   std::vector<DrawnRun> base_;
-  std::size_t finished_ = 0;
+  Fleet& fleet_;
 };
 
 }  // namespace
@@ -313,10 +318,10 @@ std::size_t ChanceStudy::best() const {
   return best;
 }
 
-ChanceStudy study_chance(ChanceQuestion question) {
+ChanceStudy study_chance(ChanceQuestion question, Fleet& fleet) {
   ChanceStudy study;
   study.question = std::move(question);
-  ChanceStudier(study).run();
+  ChanceStudier(study, fleet).run();
   return study;
 }
 

@@ -2,12 +2,12 @@
 // the settings asked for, and under others that may need less.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tools/fleet/fleet.hpp"
 #include "tools/studies/chance/chance_summary.hpp"
 #include "tools/studies/chance/plan_steps.hpp"
 #include "tools/studies/sweep/sweep_axes.hpp"
@@ -73,8 +73,9 @@ struct ChanceStudy {
   [[nodiscard]] std::size_t best() const;
 };
 
-/// @throws InputError, UsageError
-ChanceStudy study_chance(ChanceQuestion question);
+/// A run is a piece. @throws InputError, UsageError, PiecesOnly where another process prints the
+/// answer
+ChanceStudy study_chance(ChanceQuestion question, Fleet& fleet);
 
 /// The options of `set` that decide about batches.
 bool is_batching_key(const std::string& key);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "workloads/plan/megatron_core.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/step_time/layer_sizes.hpp"
 
@@ -31,8 +32,16 @@ bool keeps_two_moments(const TrainingPlan& plan) {
   return plan.optimizer.kind == OptimizerKind::adam || plan.optimizer.kind == OptimizerKind::adamw;
 }
 
+/// What no weight of a layer goes below.
+double bytes_of_weight(const TrainingPlan& plan) {
+  if (!is_quantized(plan.quantization)) {
+    return static_cast<double>(item_size(model_dtype(plan.precision)));
+  }
+  return is_4bit(plan.quantization) ? 0.5 : 1;
+}
+
 StateBytes native_states(const TrainingPlan& plan) {
-  const auto element = static_cast<double>(item_size(model_dtype(plan.precision)));
+  const double element = bytes_of_weight(plan);
   if (plan.lora.rank > 0 || !plan.training) {
     return {.parameters = element};
   }
@@ -125,6 +134,11 @@ double kept_of_layer(const TrainingPlan& plan, const LayerSizes& s) {
 }
 
 }  // namespace
+
+bool has_least_memory(const TrainingPlan& plan) {
+  return !is_other(plan.model.config) && !is_quantized(plan.quantization) && !plan.compile &&
+         !plan.float8 && plan.engine != EngineKind::torch && plan.engine != EngineKind::both;
+}
 
 Bytes least_memory(const TrainingPlan& plan) {
   const Parallelism& p = plan.parallel;

@@ -13,4 +13,7 @@ namespace highwater {
 /// blocks. Norms, the head, the loss and all scratch are left out.
 Bytes least_memory(const TrainingPlan& plan);
 
+/// Whether it is known to hold for a plan with these options.
+bool has_least_memory(const TrainingPlan& plan);
+
 }  // namespace highwater

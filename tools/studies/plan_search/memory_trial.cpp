@@ -5,10 +5,8 @@
 
 #include "allocator/settings/settings_change.hpp"
 #include "sim/replay/compact_replay.hpp"
-#include "sim/replay/parallel.hpp"
-#include "tools/engine/engine.hpp"
 #include "tools/studies/replay_run.hpp"
-#include "workloads/training/generate.hpp"
+#include "tools/studies/simulate_run.hpp"
 #include "workloads/training/ranks.hpp"
 
 namespace highwater {
@@ -65,18 +63,10 @@ ReplayOptions options_of(const TrainingPlan& plan, const MemoryRequest& memory) 
   return options;
 }
 
-/// The requests of one rank; nothing if their blocks alone need more than `limit`.
-std::optional<CompactTrace> requests_within(const TrainingPlan& plan, Bytes limit) {
-  if (plan.engine == EngineKind::torch) {
-    return CompactTrace{make_run(plan).trace, {}};
-  }
-  return generate_within(plan, limit);
-}
-
 MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, Bytes limit) {
   plan.parallel.rank = rank;
   const Bytes most = std::min(limit, options.capacity.value_or(limit));
-  const std::optional<CompactTrace> requests = requests_within(plan, most);
+  const std::optional<CompactTrace> requests = compact_requests(plan, most);
   if (!requests) {
     return {.fits = false, .peak = most};
   }
@@ -85,9 +75,11 @@ MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, 
 }
 
 /// The first that does not fit tells.
-MemoryTrial try_part(const TrainingPlan& plan, const ReplayOptions& options, Bytes limit) {
+MemoryTrial try_ranks(const TrainingPlan& plan, const std::vector<RankClass>& ranks,
+                      const MemoryRequest& memory, Bytes limit) {
+  const ReplayOptions options = options_of(plan, memory);
   MemoryTrial worst{.fits = true, .peak = Bytes{}};
-  for (const RankClass& each : ranks_that_hold_most(plan)) {
+  for (const RankClass& each : ranks) {
     const MemoryTrial trial = try_rank(plan, each.rank, options, limit);
     worst.peak = std::max(worst.peak, trial.peak);
     if (!trial.fits) {
@@ -97,28 +89,36 @@ MemoryTrial try_part(const TrainingPlan& plan, const ReplayOptions& options, Byt
   return worst;
 }
 
-/// All at once.
-MemoryTrial try_ranks(const TrainingPlan& plan, const std::vector<RankClass>& ranks,
-                      const ReplayOptions& options, Bytes limit) {
-  std::vector<MemoryTrial> trials(ranks.size());
-  for_each_index(ranks.size(),
-                 [&](std::size_t i) { trials[i] = try_rank(plan, ranks[i].rank, options, limit); });
-  return {std::ranges::all_of(trials, &MemoryTrial::fits),
-          std::ranges::max(trials, {}, &MemoryTrial::peak).peak};
-}
-
 }  // namespace
 
 Bytes without_margin(Bytes memory, double margin) {
   return Bytes{static_cast<std::uint64_t>(static_cast<double>(memory.count()) * (1 - margin))};
 }
 
-MemoryTrial try_memory(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit,
-                       TrialExtent extent) {
-  const ReplayOptions options = options_of(plan, memory);
-  return extent == TrialExtent::whole
-             ? try_ranks(plan, representative_ranks(coarse_rank_classes(plan)), options, limit)
-             : try_part(shortened(plan), options, limit);
+MemoryTrial try_part(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit) {
+  const TrainingPlan part = shortened(plan);
+  return try_ranks(part, ranks_that_hold_most(part), memory, limit);
+}
+
+MemoryTrial try_whole(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit) {
+  return try_ranks(plan, representative_ranks(coarse_rank_classes(plan)), memory, limit);
+}
+
+std::vector<int> ranks_of_whole(const TrainingPlan& plan) {
+  std::vector<int> ranks;
+  for (const RankClass& each : representative_ranks(coarse_rank_classes(plan))) {
+    ranks.push_back(each.rank);
+  }
+  return ranks;
+}
+
+MemoryTrial try_rank(const TrainingPlan& plan, int rank, const MemoryRequest& memory, Bytes limit) {
+  return try_rank(plan, rank, options_of(plan, memory), limit);
+}
+
+MemoryTrial all_ranks(const std::vector<MemoryTrial>& trials) {
+  return {std::ranges::all_of(trials, &MemoryTrial::fits),
+          std::ranges::max(trials, {}, &MemoryTrial::peak).peak};
 }
 
 }  // namespace highwater

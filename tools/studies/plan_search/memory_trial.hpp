@@ -9,6 +9,8 @@
 // so the peak of the whole can be higher. What is reported comes from the whole.
 #pragma once
 
+#include <vector>
+
 #include "tools/studies/memory_request.hpp"
 #include "tools/studies/planned_run.hpp"
 
@@ -19,18 +21,24 @@ struct MemoryTrial {
   Bytes peak;  ///< most reserved by a rank; if it does not fit, up to where that was known
 };
 
-/// How much of the plan is carried out.
-enum class TrialExtent {
-  part,  ///< as above: few micro-batches and steps of few ranks
-  whole  ///< all micro-batches and steps, and every representative rank, as `simulate` does
-};
-
 /// What may be taken where a share of the memory is to stay free.
 Bytes without_margin(Bytes memory, double margin);
 
-/// Whether every rank stays within `limit`, with the memory of `memory` to run in.
+/// Whether every rank of a part, as above, stays within `limit`, with the memory of `memory` to run
+/// in.
 /// @pre plan_problems(plan) is empty @throws InputError for what PyTorch itself would refuse
-MemoryTrial try_memory(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit,
-                       TrialExtent extent);
+MemoryTrial try_part(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit);
+
+/// The same for all micro-batches and steps of every representative rank, as `simulate` does.
+MemoryTrial try_whole(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit);
+
+/// The ranks that stand for the whole job, as `simulate` takes them.
+std::vector<int> ranks_of_whole(const TrainingPlan& plan);
+
+/// The same of one of them. Ranks are independent of each other.
+MemoryTrial try_rank(const TrainingPlan& plan, int rank, const MemoryRequest& memory, Bytes limit);
+
+/// What the trials of all ranks come to. @pre there is one
+MemoryTrial all_ranks(const std::vector<MemoryTrial>& trials);
 
 }  // namespace highwater

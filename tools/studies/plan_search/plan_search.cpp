@@ -60,16 +60,19 @@ void choose_by_formulas(const PlanRequest& request, PlanResult& result) {
 
 }  // namespace
 
-PlanResult search_plan(const PlanRequest& request) {
+PlanResult search_plan(const PlanRequest& request, Fleet& fleet) {
   PlanResult result;
   result.cluster = {.capacity = static_cast<double>(request.device.count()),
                     .n = request.gpus,
                     .tp_n = request.tp};
   choose_by_formulas(request, result);
+  const SearchRequest search{request.run, request.memory, request.device, request.gpus,
+                             request.search};
   if (request.simulates) {
-    const SearchRequest search{request.run, request.memory, request.device, request.gpus,
-                               request.search};
-    result.simulated = search_strategies(search);
+    result.simulated = search_strategies(search, fleet);
+  }
+  fleet.end_of_pieces();
+  if (result.simulated) {
     result.whole_states = states_above_a_gpu(search, *result.simulated);
   }
   return result;

@@ -41,8 +41,9 @@ struct PlanResult {
   std::optional<WholeStates> whole_states;  ///< where a smaller batch does not help
 };
 
-/// @throws UsageError for wrong allocator settings
-PlanResult search_plan(const PlanRequest& request);
+/// A simulation is a piece. @throws UsageError for wrong allocator settings, PiecesOnly where
+/// another process prints the answer
+PlanResult search_plan(const PlanRequest& request, Fleet& fleet);
 
 /// The three accountings of LLMem for the plan's model and longest sequence.
 std::vector<PlanSelection> llmem_selections(const EstimateInputs& inputs,

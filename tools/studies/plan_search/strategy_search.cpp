@@ -4,27 +4,15 @@
 #include <map>
 #include <queue>
 #include <set>
-#include <thread>
 #include <tuple>
 
-#include <fmt/format.h>
-
-#include "sim/replay/parallel.hpp"
 #include "tools/studies/plan_search/job_division.hpp"
 #include "tools/studies/plan_search/least_memory.hpp"
-#include "tools/studies/plan_search/memory_trial.hpp"
 #include "tools/studies/plan_search/variation_order.hpp"
 #include "tools/text/progress_line.hpp"
-#include "traces/error.hpp"
-#include "workloads/training/outside_memory.hpp"
 
 namespace highwater {
 namespace {
-
-/// How much of a device the allocator gets in a job of the plan's size.
-Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
-  return device - std::min(device, outside_memory(plan).total());
-}
 
 /// A candidate whose variations are tried one by one.
 struct Open {
@@ -33,18 +21,17 @@ struct Open {
   std::vector<Variation> failed;  ///< simulated
 };
 
-/// A part of a variation's job: whether it fits, or why PyTorch's own code would fail.
-struct PartTrial {
-  std::optional<MemoryTrial> trial;
-  std::string failure;
-};
-
 class BestFirst {
  public:
-  BestFirst(const SearchRequest& request, std::vector<Candidate> candidates)
-      : request_(request), candidates_(std::move(candidates)), progress_(0, "plans simulated") {
+  BestFirst(const SearchRequest& request, std::vector<Candidate> candidates, Fleet& fleet)
+      : request_(request),
+        candidates_(std::move(candidates)),
+        pieces_(request, candidates_, fleet),
+        progress_(0, "plans simulated") {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      open_.push(Entry{key(i, 0), {.candidate = i}});
+      if (pieces_.is_asked_for(i)) {
+        open_.push(Entry{key(i, 0), {.candidate = i}});
+      }
     }
   }
 
@@ -67,8 +54,7 @@ class BestFirst {
   /// Kind of training, seconds per sequence, and the place in the table among equals.
   using Key = std::tuple<std::size_t, double, std::size_t>;
 
-  /// A candidate and a variation of it, by number.
-  using Place = std::pair<std::size_t, std::size_t>;
+  using Place = VariationPlace;
 
   struct Entry {
     Key key;
@@ -96,15 +82,11 @@ class BestFirst {
     return static_cast<std::size_t>(std::ranges::count_if(found_, before)) >= request_.options.rows;
   }
 
-  [[nodiscard]] Bytes limit_of(const TrainingPlan& plan) const {
-    return without_margin(allocator_share(plan, request_.device), request_.options.margin);
-  }
-
   /// The first variation from `next` on that may fit.
   void skip_impossible(Open& open) const {
     const Candidate& c = candidates_[open.candidate];
     TrainingPlan plan = c.plan;
-    const Bytes limit = limit_of(plan);
+    const Bytes limit = row_limit(plan, request_);
     for (; open.next < c.variations.size(); ++open.next) {
       const Variation& each = c.variations[open.next];
       set_variation(each, plan);
@@ -144,7 +126,7 @@ class BestFirst {
 
   /// Most of what does not fit shows it in a part; a row's peak is that of the whole.
   void try_out(Open open) {
-    const PartTrial part = part_of({open.candidate, open.next});
+    const VariationTrial& part = part_of({open.candidate, open.next});
     progress_.show(++simulated_);
     if (!part.trial) {
       fail(open, part.failure);
@@ -161,12 +143,13 @@ class BestFirst {
   }
 
   void try_whole(Open open) {
-    const PartTrial whole = simulated({open.candidate, open.next}, TrialExtent::whole);
+    const Place place{open.candidate, open.next};
+    const VariationTrial whole = pieces_.whole_of(place);
     if (!whole.trial) {
       fail(open, whole.failure);
     } else if (whole.trial->fits) {
       found_.push_back({key(open.candidate, open.next), division_of(candidates_[open.candidate]),
-                        row_of(open, *whole.trial)});
+                        row_of(place, *whole.trial)});
     } else {
       try_next(std::move(open));
     }
@@ -174,7 +157,7 @@ class BestFirst {
 
   /// The search asks for one after the other, and those that it may ask for next are carried out at
   /// the same time: what it finds is the same on any number of cores.
-  const PartTrial& part_of(const Place& place) {
+  const VariationTrial& part_of(const Place& place) {
     if (!parts_.contains(place)) {
       carry_out(places_ahead(place));
     }
@@ -183,7 +166,7 @@ class BestFirst {
 
   /// `first`, and the best that are open.
   [[nodiscard]] std::vector<Place> places_ahead(const Place& first) const {
-    const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t most = pieces_.width();
     std::vector<Place> places{first};
     std::priority_queue<Entry> ahead = open_;
     for (; places.size() < most && !ahead.empty(); ahead.pop()) {
@@ -199,24 +182,9 @@ class BestFirst {
   }
 
   void carry_out(const std::vector<Place>& places) {
-    std::vector<PartTrial> trials(places.size());
-    for_each_index(places.size(),
-                   [&](std::size_t i) { trials[i] = simulated(places[i], TrialExtent::part); });
+    std::vector<VariationTrial> trials = pieces_.parts_of(places);
     for (std::size_t i = 0; i < places.size(); ++i) {
       parts_.emplace(places[i], std::move(trials[i]));
-    }
-  }
-
-  [[nodiscard]] PartTrial simulated(const Place& place, TrialExtent extent) const {
-    const auto& [number, variation] = place;
-    const Candidate& candidate = candidates_[number];
-    const TrainingPlan plan = varied(candidate, candidate.variations[variation]);
-    MemoryRequest memory = request_.memory;
-    memory.capacity = allocator_share(plan, request_.device);
-    try {
-      return {try_memory(plan, memory, limit_of(plan), extent), ""};
-    } catch (const InputError& error) {
-      return {std::nullopt, fmt::format("{}: {}", candidate.strategy->name, error.what())};
     }
   }
 
@@ -227,15 +195,15 @@ class BestFirst {
     push(std::move(open));
   }
 
-  StrategyResult row_of(const Open& open, const MemoryTrial& trial) const {
-    const Candidate& c = candidates_[open.candidate];
+  StrategyResult row_of(const Place& place, const MemoryTrial& trial) const {
+    const Candidate& c = candidates_[place.candidate];
     StrategyResult row{.strategy = c.strategy, .kind = c.kind};
-    row.plan = varied(c, c.variations[open.next]);
+    row.plan = varied(c, c.variations[place.variation]);
     row.time = step_time(row.plan);
     row.capacity = allocator_share(row.plan, request_.device);
     row.peak = trial.peak;
     row.fits = trial.fits;
-    row.refused = refused_before(c, open.next);
+    row.refused = refused_before(c, place.variation);
     return row;
   }
 
@@ -285,21 +253,30 @@ class BestFirst {
 
   /// Where nothing fits: what needs least of each candidate, and how much that is.
   void add_smallest(StrategySearch& found) {
-    std::vector<Open> smallest;
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      smallest.push_back({.candidate = i, .next = smallest_variation(candidates_[i])});
-    }
-    std::ranges::stable_sort(smallest, {}, [this](const Open& open) {
-      const Candidate& c = candidates_[open.candidate];
-      return least_memory(varied(c, c.variations[open.next]));
-    });
-    smallest.resize(std::min(smallest.size(), request_.options.rows));
-    for (const Open& open : smallest) {
-      if (std::optional<StrategyResult> row = needed_by(open)) {
-        found.results.push_back(std::move(*row));
+    const std::vector<Place> places = smallest_places();
+    const std::vector<VariationTrial> needs = pieces_.needs_of(places);
+    simulated_ += places.size();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (needs[i].trial) {
+        found.results.push_back(row_of(places[i], *needs[i].trial));
       }
     }
     std::ranges::stable_sort(found.results, {}, &StrategyResult::peak);
+  }
+
+  [[nodiscard]] std::vector<Place> smallest_places() const {
+    std::vector<Place> smallest;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (pieces_.is_asked_for(i)) {
+        smallest.push_back({i, smallest_variation(candidates_[i])});
+      }
+    }
+    std::ranges::stable_sort(smallest, {}, [this](const Place& place) {
+      const Candidate& c = candidates_[place.candidate];
+      return least_memory(varied(c, c.variations[place.variation]));
+    });
+    smallest.resize(std::min(smallest.size(), request_.options.rows));
+    return smallest;
   }
 
   static std::size_t smallest_variation(const Candidate& candidate) {
@@ -310,26 +287,12 @@ class BestFirst {
     return static_cast<std::size_t>(smallest - candidate.variations.begin());
   }
 
-  std::optional<StrategyResult> needed_by(const Open& open) {
-    const Candidate& candidate = candidates_[open.candidate];
-    const TrainingPlan plan = varied(candidate, candidate.variations[open.next]);
-    MemoryRequest memory = request_.memory;
-    memory.capacity.reset();
-    ++simulated_;
-    try {
-      MemoryTrial trial = try_memory(plan, memory, Bytes{UINT64_MAX}, TrialExtent::whole);
-      trial.fits = false;
-      return row_of(open, trial);
-    } catch (const InputError&) {
-      return std::nullopt;
-    }
-  }
-
   const SearchRequest& request_;
   std::vector<Candidate> candidates_;
+  TrialPieces pieces_;
   std::priority_queue<Entry> open_;
   std::vector<Found> found_;
-  std::map<Place, PartTrial> parts_;
+  std::map<Place, VariationTrial> parts_;
   std::set<std::size_t> gone_;         ///< candidates without a variation that fits or runs
   std::vector<std::string> failures_;  ///< of PyTorch's own code
   std::size_t simulated_ = 0;
@@ -337,7 +300,8 @@ class BestFirst {
 };
 
 /// The kinds of training from `least` to `most`, as one search.
-StrategySearch search_kinds(const SearchRequest& request, std::size_t least, std::size_t most) {
+StrategySearch search_kinds(const SearchRequest& request, std::size_t least, std::size_t most,
+                            Fleet& fleet) {
   StrategySearch found;
   Candidates candidates = candidates_for(
       request.run.plan,
@@ -347,20 +311,25 @@ StrategySearch search_kinds(const SearchRequest& request, std::size_t least, std
   for (const Candidate& each : candidates.runnable) {
     found.variations += each.variations.size();
   }
-  BestFirst(request, std::move(candidates.runnable)).run(found);
+  BestFirst(request, std::move(candidates.runnable), fleet).run(found);
   return found;
 }
 
 }  // namespace
 
 StrategySearch search_strategies(const SearchRequest& request) {
+  Fleet threads;
+  return search_strategies(request, threads);
+}
+
+StrategySearch search_strategies(const SearchRequest& request, Fleet& fleet) {
   StrategySearch found;
   if (request.options.most_given_up) {
-    found = search_kinds(request, 0, *request.options.most_given_up);
+    found = search_kinds(request, 0, *request.options.most_given_up, fleet);
   } else {
-    found = search_kinds(request, 0, 0);
+    found = search_kinds(request, 0, 0, fleet);
     if (!found.found()) {
-      StrategySearch lesser = search_kinds(request, 1, training_kinds().size() - 1);
+      StrategySearch lesser = search_kinds(request, 1, training_kinds().size() - 1, fleet);
       found = found.results.empty() || lesser.found() ? std::move(lesser) : std::move(found);
     }
   }

@@ -9,7 +9,8 @@
 //
 // A trial simulates a part of the job first, and the whole where the part fits (memory_trial.hpp),
 // so that a row's peak is what `simulate` says of its plan; if the whole does not fit, the search
-// goes on with the candidate's next variation.
+// goes on with the candidate's next variation. Whoever has nothing else to do carries out the
+// trials that may come next (trial_pieces.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,34 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/studies/memory_request.hpp"
-#include "tools/studies/plan_search/candidates.hpp"
-#include "tools/studies/planned_run.hpp"
+#include "tools/studies/plan_search/trial_pieces.hpp"
 
 namespace highwater {
-
-/// A share of the memory that a row leaves free. Two runs of one program differ by up to 2 %, and
-/// what lies outside the allocator is an estimate (tools/docs/planning.md), so that 3 % is what
-/// `simulate` calls a thin margin.
-inline constexpr double kUsualMargin = 0.03;
-
-/// What is asked of the rows.
-struct SearchOptions {
-  std::optional<std::int64_t> global_batch;  ///< sequences of a step
-  std::string only;                          ///< part of the names of strategies; empty: all
-  std::optional<std::size_t>
-      most_given_up;  ///< kind of training; absent: full training, or all others
-  double margin = kUsualMargin;
-  std::size_t rows = 10;
-};
-
-struct SearchRequest {
-  PlannedRun run;
-  MemoryRequest memory;  ///< its capacity is not used
-  Bytes device;          ///< all of one GPU's memory
-  int gpus = 1;
-  SearchOptions options;
-};
 
 struct StrategyResult {
   const StrategyRow* strategy = nullptr;
@@ -73,6 +49,10 @@ struct StrategySearch {
   [[nodiscard]] bool found() const { return !results.empty() && results.front().fits; }
 };
 
+/// On the threads of this process.
 StrategySearch search_strategies(const SearchRequest& request);
+
+/// The same; a trial is a piece. A shard finds the rows of its own candidates.
+StrategySearch search_strategies(const SearchRequest& request, Fleet& fleet);
 
 }  // namespace highwater

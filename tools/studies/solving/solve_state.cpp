@@ -28,8 +28,8 @@ PlanOutcome simulated_outcome(const SolveState& state) {
   const AllocatorRoom room = room_of(state, run);
   const MemoryRequest memory{state.memory.alloc_conf, room.capacity, room.memory_limit, {}};
   const auto most = room.most();
-  const MemoryTrial trial = try_memory(
-      run.plan, memory, most ? without_margin(*most, state.margin) : kNoLimit, TrialExtent::whole);
+  const Bytes limit = most ? without_margin(*most, state.margin) : kNoLimit;
+  const MemoryTrial trial = try_whole(run.plan, memory, limit);
   return {trial.fits, trial.peak};
 }
 

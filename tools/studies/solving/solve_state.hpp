@@ -1,7 +1,7 @@
 // A plan as far as it is solved: its options in words, and the memory that it has.
 //
 // Whether such a plan fits is what `simulate` would say of it: every representative rank, all steps
-// and micro-batches (plan_search/memory_trial.hpp, TrialExtent::whole).
+// and micro-batches (plan_search/memory_trial.hpp, try_whole).
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,10 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "sim/replay/least_reserved.hpp"
 #include "tools/studies/sweep/sweep_grid.hpp"
 #include "tools/studies/workload.hpp"
 
@@ -17,10 +19,28 @@ namespace highwater {
 /// Makes the plan's workload with some options set anew. @throws UsageError when it cannot be
 using PlanMaker = std::function<Workload(const SweepChoice& options)>;
 
+/// A plan whose requests have not been made.
+struct PlanOutline {
+  ReplayOptions options;
+  DeviceReplay shown;  ///< settings, version and limits
+  Bytes least;         ///< bytes that it holds at a time at least
+  int gpus = 1;
+};
+
+/// Absent where nothing is known of the plan with these options set anew, or it cannot be.
+using PlanOutliner = std::function<std::optional<PlanOutline>(const SweepChoice& options)>;
+
+/// The plans of a sweep.
+struct SweptPlans {
+  PlanMaker make;
+  PlanOutliner outline;
+};
+
 /// A plan, or why there is none.
 struct SweptPlan {
   Workload workload;
-  std::string problem;  ///< empty: there is one
+  std::string problem;               ///< empty: there is one
+  mutable LeastReserved least = {};  ///< of its requests
 };
 
 /// Keeps the plans that were asked for last, up to a size: points next to each other share theirs.

@@ -1,22 +1,16 @@
 #include "tools/studies/sweep/sweep_run.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <iterator>
 
 #include "tools/studies/sweep/sweep_codecs.hpp"
 #include "tools/studies/sweep/sweep_points.hpp"
-#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {
 
 /// All runs are held: of each a few KiB.
 constexpr std::uint64_t kMostHeld = 100'000;
-
-auto rank_of(const SweepRun& run) {
-  return std::tuple(run.problem.has_value(), run.ran_out(), run.replay.result.peak.reserved,
-                    run.device_calls(), run.replay.result.counts.alloc_retries, run.point);
-}
 
 /// What a piece comes to.
 struct SweepPiece {
@@ -122,29 +116,39 @@ void check_size(const SweepGrid& grid, SweepAnswer answer) {
 
 }  // namespace
 
-std::optional<std::int64_t> SweepRun::batch() const {
-  const auto found = std::ranges::find(set, "batch", &SweepChoice::value_type::first);
-  return found == set.end() ? std::nullopt : parse_number<std::int64_t>(found->second);
-}
+namespace {
 
-bool is_better(const SweepRun& a, const SweepRun& b) {
-  return rank_of(a) < rank_of(b);
-}
+constexpr std::size_t kMostShownWithBar = 256;
 
-bool is_preferred(const SweepRun& a, const SweepRun& b) {
-  if (a.fits() && b.fits() && a.batch() != b.batch()) {
-    return a.batch() > b.batch();
+/// Runs that are likely to be among the best, until as many fit as are shown; every process gets
+/// them.
+SweepBar first_runs(const SweepPoints& points, const SweepQuestion& question, Fleet& fleet) {
+  constexpr std::size_t kRounds = 3;
+  const std::uint32_t job = fleet.new_job();
+  const std::vector<std::uint64_t> promising = points.promising(kRounds * question.top);
+  std::vector<SweepRun> runs;
+  for (std::size_t begin = 0; begin < promising.size();) {
+    const auto missing =
+        question.top - static_cast<std::size_t>(std::ranges::count_if(runs, &SweepRun::fits));
+    const std::size_t end = std::min(promising.size(), begin + missing);
+    const std::vector<PieceNumber> next(promising.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        promising.begin() + static_cast<std::ptrdiff_t>(end));
+    std::ranges::move(fleet.need("first runs of the sweep", job, next,
+                                 [&](PieceNumber point) { return points.run_of(point); }),
+                      std::back_inserter(runs));
+    begin = missing == 0 ? promising.size() : end;
   }
-  return is_better(a, b);
+  return {std::move(runs), question.top};
 }
 
-void SweepCounts::add(const SweepCounts& other) {
-  all += other.all;
-  out_of_memory += other.out_of_memory;
-  impossible += other.impossible;
+bool pays(const SweepGrid& grid, const SweepQuestion& question) {
+  return question.bounds == SweepBounds::used && question.answer == SweepAnswer::best_runs &&
+         question.top <= kMostShownWithBar && grid.points() > 2 * question.top;
 }
 
-Sweep run_sweep(Workload workload, const SweepQuestion& question, const PlanMaker& make_plan,
+}  // namespace
+
+Sweep run_sweep(Workload workload, const SweepQuestion& question, const SweptPlans& plans,
                 Fleet& fleet) {
   const SweepGrid grid(question.axes);
   check_size(grid, question.answer);
@@ -155,17 +159,24 @@ Sweep run_sweep(Workload workload, const SweepQuestion& question, const PlanMake
   }
   sweep.base = base_run(sweep.workload);
   const PlanMaker make = [&](const SweepChoice& choice) {
-    return edited(choice, sweep.workload, make_plan);
+    return edited(choice, sweep.workload, plans.make);
   };
-  const SweepPoints points(sweep, grid, make);
+  const SweepPoints points(sweep, grid, make, plans.outline);
   points.check_values();
   Sweep header;  // what a line needs, while runs are added to the other
   header.keys = sweep.keys;
   header.base = sweep.base;
+  const SweepBar bar = pays(grid, question) ? first_runs(points, question, fleet) : SweepBar();
+  take(piece_of(bar.runs(), header, question), question, sweep);
   fleet.stream(
       "pieces of the sweep", grid.pieces(),
-      [&](PieceNumber piece) { return piece_of(points.runs_of(piece), header, question); },
-      [&](PieceNumber /*piece*/, SweepPiece&& piece) { take(std::move(piece), question, sweep); });
+      [&](PieceNumber number) {
+        PieceRuns runs = points.runs_of(number, bar);
+        SweepPiece piece = piece_of(std::move(runs.runs), header, question);
+        piece.counts.add(runs.ruled_out);
+        return piece;
+      },
+      [&](PieceNumber /*number*/, SweepPiece&& piece) { take(std::move(piece), question, sweep); });
   return sweep;
 }
 

@@ -8,8 +8,8 @@
 #include <catch2/catch.hpp>
 
 #include "allocator/settings/version.hpp"
-#include "sim/chance/ensemble.hpp"
 #include "sim/chance/intervals.hpp"
+#include "tools/studies/chance/ensemble_run.hpp"
 #include "tools/studies/chance/plan_steps.hpp"
 #include "tools/studies/planned_run.hpp"
 #include "traces/formats/bytes/byte_source.hpp"

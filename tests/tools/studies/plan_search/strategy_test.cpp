@@ -75,6 +75,14 @@ constexpr Bytes gib(std::uint64_t number) {
   return Bytes{number << 30U};
 }
 
+MemoryTrial try_whole(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit) {
+  std::vector<MemoryTrial> trials;
+  for (const int rank : ranks_of_whole(plan)) {
+    trials.push_back(try_rank(plan, rank, memory, limit));
+  }
+  return all_ranks(trials);
+}
+
 }  // namespace
 
 TEST_CASE("strategies: every candidate uses all GPUs and can be simulated", "[cli][plan]") {
@@ -196,8 +204,7 @@ TEST_CASE("strategies: pruning loses no row", "[cli][plan]") {
       continue;  // needless beside the same without
     }
     for (const Variation& each : candidate.variations) {
-      const MemoryTrial trial =
-          try_memory(varied(candidate, each), {.capacity = gib(2)}, gib(2), TrialExtent::part);
+      const MemoryTrial trial = try_part(varied(candidate, each), {.capacity = gib(2)}, gib(2));
       if (trial.fits) {
         fitting.emplace(candidate.strategy->name);
       }
@@ -253,13 +260,22 @@ TEST_CASE("least memory: no simulation goes below it", "[cli][plan]") {
     for (const Candidate& candidate : candidates(plan, 4).runnable) {
       const Variation& each = candidate.variations[candidate.variations.size() / 2];
       const TrainingPlan tried = varied(candidate, each);
-      const MemoryTrial trial = try_memory(tried, {}, Bytes{UINT64_MAX}, TrialExtent::part);
+      const MemoryTrial trial = try_part(tried, {}, Bytes{UINT64_MAX});
       const Parallelism& p = tried.parallel;
       CAPTURE(model, std::string(candidate.strategy->name), p.dp, p.tp, p.pp, p.cp, each.batch,
               each.grad_accum, each.chunks, static_cast<int>(each.checkpoint.kind));
       CHECK(least_memory(tried) <= trial.peak);
     }
   }
+}
+
+// 70 billion weights take 140 GB in 16 bits and 35 GB in 4.
+TEST_CASE("strategies: weights in 4 bits fit where those in 16 do not", "[cli][plan]") {
+  TrainingPlan plan = base("llama-3-70b");
+  plan.attention = Attention::sdpa;
+  const StrategySearch found = search(plan, 1, gib(80), {.only = "one GPU", .most_given_up = 5});
+  REQUIRE(found.found());
+  CHECK(kinds_of(found) == std::set<std::size_t>{5});
 }
 
 // Where ranks are alike and nothing grows.
@@ -269,8 +285,8 @@ TEST_CASE("memory trial: a part of the step has the peak of the whole", "[cli][p
     for (const Candidate& candidate :
          candidates_for(plan, {.gpus = 4, .global_batch = 64, .only = only}).runnable) {
       const TrainingPlan tried = varied(candidate, candidate.variations.back());
-      const Bytes some = try_memory(tried, {}, Bytes{UINT64_MAX}, TrialExtent::part).peak;
-      const Bytes all = try_memory(tried, {}, Bytes{UINT64_MAX}, TrialExtent::whole).peak;
+      const Bytes some = try_part(tried, {}, Bytes{UINT64_MAX}).peak;
+      const Bytes all = try_whole(tried, {}, Bytes{UINT64_MAX}).peak;
       const Parallelism& p = tried.parallel;
       CAPTURE(std::string(candidate.strategy->name), p.dp, p.tp, p.pp, p.cp, tried.grad_accum);
       CHECK(some == all);
@@ -285,11 +301,11 @@ TEST_CASE("memory trial: a plan fits exactly where its peak is within the limit"
     for (const Candidate& candidate :
          candidates_for(plan, {.gpus = 4, .global_batch = 64, .only = only}).runnable) {
       const TrainingPlan tried = varied(candidate, candidate.variations.back());
-      const Bytes peak = try_memory(tried, {}, Bytes{UINT64_MAX}, TrialExtent::whole).peak;
+      const Bytes peak = try_whole(tried, {}, Bytes{UINT64_MAX}).peak;
       CAPTURE(std::string(candidate.strategy->name), peak.count());
-      CHECK(try_memory(tried, {}, peak, TrialExtent::whole).fits);
-      CHECK_FALSE(try_memory(tried, {}, peak - Bytes{1}, TrialExtent::whole).fits);
-      CHECK_FALSE(try_memory(tried, {}, Bytes{peak.count() / 4}, TrialExtent::whole).fits);
+      CHECK(try_whole(tried, {}, peak).fits);
+      CHECK_FALSE(try_whole(tried, {}, peak - Bytes{1}).fits);
+      CHECK_FALSE(try_whole(tried, {}, Bytes{peak.count() / 4}).fits);
     }
   }
 }

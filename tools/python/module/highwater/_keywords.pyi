@@ -355,6 +355,10 @@ class PlanOptions(TrainingOptions, total=False):
     """skip the simulations: only LLMem's Algorithm 1"""
     published: bool
     """recompute the LLMem paper's Tables 2 and 3 next to the printed figures"""
+    journal: str | os.PathLike[str]
+    """keep each result in FILE as soon as it is there"""
+    resume: bool
+    """go on from `journal` FILE, if it exists"""
 
 class SolveOptions(TrainingOptions, MemoryOptions, total=False):
     frontier: str
@@ -383,6 +387,10 @@ class ChanceOptions(TrainingOptions, MemoryOptions, total=False):
     """also try these values with the same draws, as sweep does; repeatable (cross product). KEY: as in sweep, or pad-to-multiple-of or train-sampling-strategy"""
     compare: bool
     """also try the settings that can change something and paddings, each alone"""
+    journal: str | os.PathLike[str]
+    """keep each result in FILE as soon as it is there"""
+    resume: bool
+    """go on from `journal` FILE, if it exists"""
 
 class ExportOptions(TrainingOptions, MemoryOptions, total=False):
     edit: str | Sequence[str]

@@ -332,6 +332,30 @@ class SimulateOptimizerBuckets(Record):
 
 
 @dataclass(frozen=True)
+class SimulateImbalanceCategory(Record):
+    """A part of Simulate."""
+
+    category: str
+    more_bytes: int
+
+
+@dataclass(frozen=True)
+class SimulateImbalance(Record):
+    """A part of Simulate."""
+
+    between: str
+    most_rank: int
+    least_rank: int
+    bytes: int
+    categories: tuple[SimulateImbalanceCategory, ...]
+    cause: str
+
+    _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "categories": items(SimulateImbalanceCategory.from_json),
+    }
+
+
+@dataclass(frozen=True)
 class Simulate(Result):
     """What `highwater simulate --format json` prints."""
 
@@ -383,6 +407,7 @@ class Simulate(Result):
     optimizer_buckets: SimulateOptimizerBuckets | None = None
     budget: Budget | None = None
     memory_limit_bytes: int | None = None
+    imbalance: tuple[SimulateImbalance, ...] | None = None
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "model": SimulateModel.from_json,
@@ -414,4 +439,5 @@ class Simulate(Result):
         "host_memory": SimulateHostMemory.from_json,
         "optimizer_buckets": SimulateOptimizerBuckets.from_json,
         "budget": Budget.from_json,
+        "imbalance": items(SimulateImbalance.from_json),
     }

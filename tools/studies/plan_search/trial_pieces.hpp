@@ -1,0 +1,79 @@
+// The simulations of a search for strategies as pieces of a fleet: a part of a variation's job, or
+// one rank of the whole.
+//
+// A piece's number says which variation of which candidate and which rank, so it means the same in
+// every process, in a journal and in the parts of shards, whatever the order in which the search
+// asks. A shard carries out the search among every n-th candidate: all that the whole search asks
+// of these is among it, or `merge` carries it out.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/fleet/fleet.hpp"
+#include "tools/studies/plan_search/candidates.hpp"
+#include "tools/studies/plan_search/memory_trial.hpp"
+#include "tools/studies/plan_search/search_request.hpp"
+
+namespace highwater {
+
+/// A candidate and a variation of it, by number.
+struct VariationPlace {
+  std::size_t candidate = 0;
+  std::size_t variation = 0;
+
+  auto operator<=>(const VariationPlace&) const = default;
+};
+
+/// Whether a variation fits, or why PyTorch's own code would fail.
+struct VariationTrial {
+  std::optional<MemoryTrial> trial;
+  std::string failure;
+};
+
+/// How much of a device the allocator gets in a job of the plan's size.
+Bytes allocator_share(const TrainingPlan& plan, Bytes device);
+
+/// What of that a row may take.
+Bytes row_limit(const TrainingPlan& plan, const SearchRequest& request);
+
+class TrialPieces {
+ public:
+  /// All must outlive it.
+  TrialPieces(const SearchRequest& request, const std::vector<Candidate>& candidates, Fleet& fleet);
+
+  /// Whether this process is asked for the candidate.
+  [[nodiscard]] bool is_asked_for(std::size_t candidate) const;
+
+  /// As many as it pays to ask for at once.
+  [[nodiscard]] std::size_t width() const { return fleet_->width(); }
+
+  [[nodiscard]] std::vector<VariationTrial> parts_of(const std::vector<VariationPlace>& places);
+
+  /// All ranks and micro-batches.
+  [[nodiscard]] VariationTrial whole_of(const VariationPlace& place);
+
+  /// The same without a limit. None of them fits.
+  [[nodiscard]] std::vector<VariationTrial> needs_of(const std::vector<VariationPlace>& places);
+
+ private:
+  enum class Extent : std::uint8_t { part, whole, unlimited };
+
+  [[nodiscard]] PieceNumber number_of(const VariationPlace& place, int rank) const;
+  [[nodiscard]] VariationPlace place_of(PieceNumber number) const;
+  [[nodiscard]] TrainingPlan plan_of(const VariationPlace& place) const;
+  [[nodiscard]] VariationTrial carried_out(PieceNumber number, Extent extent) const;
+  [[nodiscard]] MemoryTrial simulated(const TrainingPlan& plan, int rank, Extent extent) const;
+  std::vector<VariationTrial> need(const std::vector<PieceNumber>& numbers, Extent extent);
+  std::vector<VariationTrial> wholes_of(const std::vector<VariationPlace>& places, Extent extent);
+
+  const SearchRequest* request_;
+  const std::vector<Candidate>* candidates_;
+  Fleet* fleet_;
+  std::vector<PieceNumber> first_;  ///< of each candidate's variations
+  std::uint32_t first_job_;         ///< one for each extent
+};
+
+}  // namespace highwater
