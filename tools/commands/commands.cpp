@@ -98,7 +98,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"scan", "FOLDER [options]",
      "Compares all snapshots of a job: peaks by rank, outliers, imbalance.",
      "highwater scan snapshots/", run_scan},
-    {"merge", "PART...",
+    {"merge", "PART... [options]",
      "Puts the parts that --shard i/N wrote together: the same bytes as the whole run's.",
      "highwater merge part-1 part-2 part-3 part-4", run_merge},
     {"convert", "IN OUT [options]",
