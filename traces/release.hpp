@@ -26,6 +26,6 @@ std::string to_string(Release release);
 
 /// The newest releases whose behaviour was recorded: what a plan imitates unless told otherwise.
 inline constexpr std::string_view kNewestTorch = "2.15";
-inline constexpr std::string_view kNewestTransformers = "5.23";
+inline constexpr std::string_view kNewestTransformers = "5.24";
 
 }  // namespace highwater
