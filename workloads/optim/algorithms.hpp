@@ -98,6 +98,7 @@ void rprop(const Update& update, const Slots& slots);
 
 void muon(const Update& update, const Slots& slots);
 void bitsandbytes(const Update& update, const Slots& slots);
+void galore_adamw_8bit(const Update& update, const Slots& slots);  // bitsandbytes.cpp
 
 void torchao(const Update& update, const Slots& slots);
 void adamw_on_host(const Update& update, const Slots& slots);  // torchao.cpp
@@ -109,8 +110,11 @@ void schedule_free_radam(const Update& update, const Slots& slots);  // elementw
 void schedule_free_sgd(const Update& update, const Slots& slots);    // elementwise.cpp
 void adafactor_hf(const Update& update, const Slots& slots);         // factored.cpp
 void came(const Update& update, const Slots& slots);                 // factored.cpp
-void galore_adamw(const Update& update, const Slots& slots);         // low_rank.cpp
-void apollo_adamw(const Update& update, const Slots& slots);         // low_rank.cpp
+void adalomo_init(Slot& slot);  ///< AdaLomo makes its states when it is constructed
+void adalomo(const Update& update, const Slots& slots);  // factored.cpp
+void lomo(const Update& update, const Slots& slots);
+void galore_adamw(const Update& update, const Slots& slots);  // low_rank.cpp
+void apollo_adamw(const Update& update, const Slots& slots);  // low_rank.cpp
 void grokadamw(const Update& update, const Slots& slots);
 
 }  // namespace highwater::optim

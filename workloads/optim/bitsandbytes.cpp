@@ -11,6 +11,7 @@
 #include "workloads/eager/ops.hpp"
 #include "workloads/optim/algorithms.hpp"
 #include "workloads/optim/expressions.hpp"
+#include "workloads/optim/projection.hpp"
 
 namespace highwater::optim {
 
@@ -56,6 +57,7 @@ constexpr std::array kLayouts{
     StateLayout{Kind::adagrad_32bit, 1, 32},
     StateLayout{.kind = Kind::lamb_32bit, .states = 2, .bits = 32, .limits_norm = true},
     StateLayout{.kind = Kind::lars_32bit, .states = 1, .bits = 32, .limits_norm = true},
+    StateLayout{.kind = Kind::galore_adamw_8bit, .states = 2, .bits = 8, .limits_norm = true},
 };
 
 const StateLayout& layout_of(OptimizerKind kind) {
@@ -111,16 +113,20 @@ void add_maxima(Slot& slot, const StateLayout& layout) {
   }
 }
 
+bool is_quantized(const Slot& slot, const StateLayout& layout) {
+  return layout.bits == 8 && slot.param.numel() >= kMin8bitSize;
+}
+
 void init_state(Slot& slot, const StateLayout& layout, std::vector<Tensor>& maps) {
-  const bool is_quantized = layout.bits == 8 && slot.param.numel() >= kMin8bitSize;
-  if (is_quantized) {
+  const bool quantizes = is_quantized(slot, layout);
+  if (quantizes) {
     make_maps(maps, slot, layout.states);
     if (layout.is_first_doubled) {
       add_maxima(slot, layout);
     }
   }
-  add_buffers(slot, layout, is_quantized ? DType::uint8 : DType::fp32);
-  if (is_quantized && !layout.is_first_doubled) {
+  add_buffers(slot, layout, quantizes ? DType::uint8 : DType::fp32);
+  if (quantizes && !layout.is_first_doubled) {
     add_maxima(slot, layout);
   }
   if (layout.limits_norm) {
@@ -129,19 +135,72 @@ void init_state(Slot& slot, const StateLayout& layout, std::vector<Tensor>& maps
   slot.is_initialized = true;
 }
 
+// init_state, update_step and the wait after it.
+void update_slot(const Update& update, Slot& slot, const StateLayout& layout) {
+  if (!slot.is_initialized) {
+    init_state(slot, layout, *update.maps);
+  }
+  if (layout.limits_norm && !is_quantized(slot, layout)) {
+    norm(cast(slot.param, DType::fp32));
+  }
+  update.runtime->launch(1);
+  update.runtime->synchronize();
+}
+
 }  // namespace
 
 void bitsandbytes(const Update& update, const Slots& slots) {
   const StateLayout& layout = layout_of(update.kind);
   for (Slot* slot : slots) {
-    if (!slot->is_initialized) {
-      init_state(*slot, layout, *update.maps);
+    update_slot(update, *slot, layout);
+  }
+}
+
+namespace {
+
+/// GaLore's own states of a target, before those of bitsandbytes.
+enum LowRankState : std::uint8_t { kProjector, kSavedData, kLowRankStates };
+
+// param.data = data
+void set_data(const Tensor& param, const Tensor& data) {
+  param->storage = data->storage;
+  param->sizes = data.sizes();
+  param->strides = data.strides();
+  param->offset = data->offset;
+}
+
+// The parameter's values are put aside, the gradient in the low rank takes their place, and its
+// own. `grad` is a variable of step().
+void enter_low_rank(const Update& update, Slot& slot, Tensor& grad) {
+  slot.state.resize(std::max<std::size_t>(slot.state.size(), kLowRankStates));
+  grad = project(update, slot.state[kProjector], slot.param->grad, singular_vectors);
+  Tensor saved = make_like("clone", slot.param);
+  saved.runtime().categorize(saved, Category::parameter);
+  slot.state[kSavedData] = std::move(saved);
+  set_data(slot.param, make_like("clone", grad));
+  slot.param->grad = grad;
+}
+
+// param.data = param.saved_data.add_(project_back(param.data))
+void leave_low_rank(Slot& slot) {
+  projected_back(slot.param, slot.state[kProjector]);
+  set_data(slot.param, slot.state[kSavedData]);
+}
+
+}  // namespace
+
+// galore_torch/adamw8bit.py (1.0), whose constructor gives the percentile_clipping of older
+// releases, 100, at the place where bitsandbytes 0.50 has max_unorm.
+void galore_adamw_8bit(const Update& update, const Slots& slots) {
+  const StateLayout& layout = layout_of(update.kind);
+  for (Slot* slot : slots) {
+    if (slot->param->is_target) {
+      enter_low_rank(update, *slot, (*update.frame)[0]);
     }
-    if (layout.limits_norm) {
-      norm(cast(slot->param, DType::fp32));
+    update_slot(update, *slot, layout);
+    if (slot->param->is_target) {
+      leave_low_rank(*slot);
     }
-    update.runtime->launch(1);
-    update.runtime->synchronize();
   }
 }
 

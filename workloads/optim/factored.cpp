@@ -1,9 +1,13 @@
 // Optimizers that keep rows and columns of the second moment in fp32 and loop over parameters:
 // transformers' Adafactor (optimization.py, 5.23; scale_parameter and relative_step off, as Trainer
-// has it), CAME (came_pytorch/CAME.py, 0.1.3) and AdaLomo (lomo_optim/adalomo.py, 0.1.1).
+// has it), GaLore's copy of it (galore_torch 1.0, adafactor.py), CAME (came_pytorch/CAME.py, 0.1.3)
+// and AdaLomo (lomo_optim/adalomo.py, 0.1.1).
+#include <algorithm>
+
 #include "workloads/eager/ops.hpp"
 #include "workloads/optim/algorithms.hpp"
 #include "workloads/optim/expressions.hpp"
+#include "workloads/optim/projection.hpp"
 
 namespace highwater::optim {
 
@@ -19,11 +23,10 @@ Dims without(const Tensor& like, std::size_t dim) {
   return sizes;
 }
 
-// Rows and columns, made on the host.
-void add_factors(Slot& slot) {
-  const Tensor& param = slot.param;
-  add_state(slot, zeros(param, without(param, param.dim() - 1), DType::fp32));
-  add_state(slot, zeros(param, without(param, param.dim() - 2), DType::fp32));
+// Rows and columns of what is squared, made on the host.
+void add_factors(Slot& slot, const Tensor& squared) {
+  add_state(slot, zeros(squared, without(squared, squared.dim() - 1), DType::fp32));
+  add_state(slot, zeros(squared, without(squared, squared.dim() - 2), DType::fp32));
 }
 
 // _rms(tensor)
@@ -71,21 +74,42 @@ void bind_float(Tensor& variable, const Tensor& value) {
 
 }  // namespace
 
+namespace {
+
+void init_adafactor(Slot& slot, const Tensor& grad) {
+  if (is_factored(slot.param)) {
+    add_factors(slot, grad);
+  } else {
+    add_state(slot, make_like("zeros_like", grad));
+  }
+  add_state(slot, Tensor{});  // RMS
+  slot.is_initialized = true;
+}
+
+}  // namespace
+
+// Only GaLore's has targets; their projections are the first state.
 void adafactor_hf(const Update& update, const Slots& slots) {
   enum : std::uint8_t { kGrad, kParam, kUpdate };
 
   Frame& frame = *update.frame;
   for (Slot* slot : slots) {
+    const bool is_target = slot->param->is_target;
     bind_float(frame[kGrad], slot->param->grad);
-    if (slot->state.empty()) {
-      is_factored(slot->param) ? add_factors(*slot)
-                               : add_state(*slot, make_like("zeros_like", frame[kGrad]));
-      add_state(*slot, Tensor{});  // RMS
+    if (is_target) {
+      slot->state.resize(std::max<std::size_t>(slot->state.size(), 1));
+      frame[kGrad] = project(update, slot->state[0], frame[kGrad], singular_vectors);
+    }
+    if (!slot->is_initialized) {
+      init_adafactor(*slot, frame[kGrad]);
     }
     bind_float(frame[kParam], slot->param);
     slot->state.back() = root_mean_square(frame[kParam]);
     frame[kUpdate] = square(frame[kGrad]);
-    estimate(frame[kUpdate], *slot, 0);
+    estimate(frame[kUpdate], *slot, is_target ? 1 : 0);
+    if (is_target) {
+      frame[kUpdate] = projected_back(frame[kUpdate], slot->state[0]);
+    }
     unary("neg", frame[kUpdate]);
   }
 }
@@ -95,8 +119,8 @@ namespace {
 void init_came(Slot& slot, const Tensor& grad) {
   add_state(slot, make_like("zeros_like", grad));
   if (is_factored(slot.param)) {
-    add_factors(slot);
-    add_factors(slot);
+    add_factors(slot, grad);
+    add_factors(slot, grad);
   } else {
     add_state(slot, make_like("zeros_like", grad));
   }
@@ -129,6 +153,37 @@ void came(const Update& update, const Slots& slots) {
       frame[kUpdate] = unary("clone", slot->state[kExpAvg]);
     }
     unary("neg", frame[kUpdate]);
+  }
+}
+
+void adalomo_init(Slot& slot) {
+  if (is_factored(slot.param)) {
+    add_factors(slot, slot.param);
+  } else {
+    add_state(slot, make_like("zeros_like", slot.param, DType::fp32));
+  }
+}
+
+// fuse_update. The learning rate is multiplied by the parameter's root mean square where this is
+// above 0.001, which max() reads, as it is of all but vectors that begin at zero.
+void adalomo(const Update& update, const Slots& slots) {
+  enum : std::uint8_t { kGrad, kUpdate, kParam, kRms, kRate, kScale };
+
+  Frame& frame = *update.frame;
+  for (Slot* slot : slots) {
+    frame[kGrad] = cast(slot->param->grad, DType::fp32);
+    slot->param->grad.reset();
+    frame[kUpdate] = square(frame[kGrad]);
+    estimate(frame[kUpdate], *slot, 0);
+    frame[kParam] = cast(slot->param, DType::fp32);
+    frame[kRms] = root_mean_square(frame[kParam]);
+    frame[kRate].reset();
+    make_like("gt", frame[kRms], DType::boolean);
+    update.runtime->synchronize();
+    frame[kScale] = frame[kRms];
+    frame[kRate] = unary("mul", frame[kScale]);
+    unary("neg", frame[kRate]);
+    update.runtime->synchronize();
   }
 }
 

@@ -95,11 +95,17 @@ OptimizerRun::OptimizerRun(eager::Runtime& runtime, const Optimizer& choice,
   if (choice_.in_backward) {
     hook_into_backward();
   }
+  if (updates_by_hooks(choice_.kind)) {
+    hook_into_gradients();
+  }
 }
 
 OptimizerRun::~OptimizerRun() {
   for (const auto& node : hooked_) {
     node->post_hook = nullptr;
+    if (updates_by_hooks(choice_.kind)) {
+      node->pre_hooks.clear();
+    }
   }
 }
 
@@ -166,15 +172,17 @@ void OptimizerRun::make_early_state(Instance& instance) {
   if (instance.kind == OptimizerKind::adagrad) {
     for_each_slot(instance.groups, optim::adagrad_init);
   }
+  if (instance.kind == OptimizerKind::adalomo) {
+    for_each_slot(instance.groups, optim::adalomo_init);
+  }
 }
 
-// The node that accumulates into a leaf is found as the edge of any operator applied to it.
 void OptimizerRun::hook_into_backward() {
   eager::Scoped<bool> grad_mode(runtime_.grad_enabled, true);
   for (auto& instance : instances_) {
     const Slot& slot = instance.groups.front().slots.front();
     const Tensor& leaf = slot.model.defined() ? slot.model : slot.param;
-    hooked_.push_back(eager::begin_node(runtime_, "", {leaf})->next_edges[0].node);
+    hooked_.push_back(eager::gradient_node(runtime_, leaf));
     hooked_.back()->post_hook = [this, &instance](Tensor&) {
       step(instance);
       zero_grad(instance, true);
@@ -182,8 +190,29 @@ void OptimizerRun::hook_into_backward() {
   }
 }
 
+// Tensor.register_hook: the hook of each parameter looks at all of them.
+void OptimizerRun::hook_into_gradients() {
+  const eager::Scoped<bool> grad_mode(runtime_.grad_enabled, true);
+  for_each_slot(instances_.front().groups, [this](const Slot& slot) {
+    hooked_.push_back(eager::gradient_node(runtime_, slot.param));
+    hooked_.back()->pre_hooks.emplace_back([this] { finish_backward(); });
+  });
+}
+
+Tensor OptimizerRun::scaled(const Tensor& loss) const {
+  constexpr double kLossScale = 1024;  // AdaLomo.__init__: loss_scale
+  return choice_.kind == OptimizerKind::adalomo ? eager::mul(loss, kLossScale) : loss;
+}
+
+void OptimizerRun::finish_backward() {
+  if (updates_by_hooks(choice_.kind)) {
+    step(instances_.front());
+  }
+}
+
 void OptimizerRun::step() {
-  if (!choice_.in_backward && choice_.kind != OptimizerKind::none) {
+  if (!choice_.in_backward && !updates_by_hooks(choice_.kind) &&
+      choice_.kind != OptimizerKind::none) {
     for (auto& instance : instances_) {
       step(instance);
     }

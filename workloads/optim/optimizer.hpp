@@ -19,6 +19,10 @@
 // The update during backward is PyTorch's tutorial (intermediate_source/
 // optimizer_step_in_backward_tutorial): one optimizer object per parameter, run by a
 // post-accumulate-grad hook that steps and sets the gradient to None.
+//
+// LOMO and AdaLomo (lomo_optim 0.1.1) hook into each parameter's gradient before it is accumulated:
+// the hook updates the parameter whose gradient came before, so that two gradients are alive, and
+// fused_backward() the last one after the backward.
 #pragma once
 
 #include <vector>
@@ -42,6 +46,12 @@ class OptimizerRun {
 
   /// Updates the parameters that have a gradient; does nothing if backward has already done it.
   void step();
+
+  /// What is differentiated: AdaLomo multiplies the loss.
+  [[nodiscard]] eager::Tensor scaled(const eager::Tensor& loss) const;
+
+  /// The end of LOMO's and AdaLomo's fused_backward(); nothing for others.
+  void finish_backward();
 
   void zero_grad(bool set_to_none);
 
@@ -69,6 +79,7 @@ class OptimizerRun {
   void make_masters(Instance& instance);
   void make_early_state(Instance& instance);
   void hook_into_backward();
+  void hook_into_gradients();
   void step(Instance& instance);
   void update(optim::Update update, Group& group);
   void zero_grad(Instance& instance, bool set_to_none);

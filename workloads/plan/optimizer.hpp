@@ -51,9 +51,13 @@ enum class OptimizerKind : std::uint8_t {
   schedule_free_radam,
   schedule_free_sgd,
   galore_adamw,
+  galore_adamw_8bit,  ///< over bitsandbytes' states
+  galore_adafactor,
   apollo_adamw,
   came,
   grokadamw,
+  lomo,
+  adalomo,
   adamw_torch_8bit,  ///< torchao's
   adamw_torch_4bit,
   adamw_torch_fp8,
@@ -81,6 +85,12 @@ constexpr OptimizerLibrary library_of(OptimizerKind kind) {
 constexpr bool has_targets(OptimizerKind kind) {
   return kind == OptimizerKind::muon ||
          (kind >= OptimizerKind::galore_adamw && kind <= OptimizerKind::apollo_adamw);
+}
+
+/// LOMO and AdaLomo: hooks of the parameters' gradients update while the backward runs, whatever
+/// step() is.
+constexpr bool updates_by_hooks(OptimizerKind kind) {
+  return kind == OptimizerKind::lomo || kind == OptimizerKind::adalomo;
 }
 
 struct Optimizer {

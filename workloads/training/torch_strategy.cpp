@@ -11,6 +11,11 @@ bool scales_gradients(const TrainingPlan& plan) {
   return plan.precision == Precision::amp_fp16 && plan.optimizer.kind != OptimizerKind::none;
 }
 
+// LOMO and AdaLomo are given the model, whose parameters are one group.
+int group_count(const Optimizer& optimizer) {
+  return updates_by_hooks(optimizer.kind) ? 1 : optimizer.param_groups;
+}
+
 }  // namespace
 
 TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
@@ -18,7 +23,7 @@ TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
     : runtime_(runtime),
       plan_(plan),
       wrapper_(std::move(wrapper)),
-      optimizer_(runtime, plan.optimizer, wrapper_->parameter_groups(plan.optimizer.param_groups),
+      optimizer_(runtime, plan.optimizer, wrapper_->parameter_groups(group_count(plan.optimizer)),
                  wrapper_->resharding()) {
   if (scales_gradients(plan)) {
     scaler_.emplace(runtime, [this](const Tensor& found) { wrapper_->share_found_inf(found); });
@@ -26,6 +31,11 @@ TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
 }
 
 void TorchStrategy::backward(const Tensor& loss) {
+  if (updates_by_hooks(plan_.optimizer.kind)) {
+    const Tensor scaled = optimizer_.scaled(loss);
+    eager::backward(scaled);
+    return optimizer_.finish_backward();
+  }
   if (!scaler_) {
     return eager::backward(loss);
   }

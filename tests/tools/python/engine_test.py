@@ -57,7 +57,7 @@ class Scripts(unittest.TestCase):
                         {"framework": "deepspeed", "dp": 8, "dp_kind": "zero0", "precision": "bf16", "optimizer": "sgd"},
                         {"dp": 8, "dp_kind": "zero2", "precision": "bf16"}, {"compile": True}, {"optimizer": "adamw-8bit"}, {"optimizer": "muon"},
                         {"optimizer": "galore-adamw", "optimizer_rank": 8}, {"optimizer": "schedule-free-adamw"},
-                        {"framework": "trainer", "optimizer": "apollo-adamw"},
+                        {"framework": "trainer", "optimizer": "apollo-adamw"}, {"optimizer": "adalomo"},
                         {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):
                 ast.parse(made(**changed).script)

@@ -250,7 +250,7 @@ TEST_CASE("recorded case: what cannot be simulated says why", "[workloads][recor
   };
   CHECK_THAT(reason(with({{"dist", {{"kind", "ring"}}}})),
              Contains("distributed plans are not supported yet (dist.kind ring)"));
-  CHECK_THAT(reason(with({{"optimizer", "adalomo"}})), Contains("case.optimizer 'adalomo'"));
+  CHECK_THAT(reason(with({{"optimizer", "prodigy"}})), Contains("case.optimizer 'prodigy'"));
   CHECK_THAT(reason(with({{"checkpoint", "everyx-reentrant"}})), Contains("case.checkpoint"));
   CHECK_THAT(reason(with({{"novelty", 1}})), Contains("case.novelty is not a known field"));
 

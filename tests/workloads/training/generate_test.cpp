@@ -89,8 +89,9 @@ std::vector<Axis> axes() {
        {OptimizerKind::sgd, OptimizerKind::sgd_momentum, OptimizerKind::adam,
         OptimizerKind::rmsprop, OptimizerKind::adagrad, OptimizerKind::adafactor,
         OptimizerKind::adamw_8bit, OptimizerKind::muon, OptimizerKind::galore_adamw,
+        OptimizerKind::galore_adamw_8bit, OptimizerKind::galore_adafactor,
         OptimizerKind::apollo_adamw, OptimizerKind::adafactor_hf, OptimizerKind::came,
-        OptimizerKind::schedule_free_adamw}) {
+        OptimizerKind::schedule_free_adamw, OptimizerKind::lomo, OptimizerKind::adalomo}) {
     optimizers.push_back([kind](P& p) { p.optimizer.kind = kind; });
   }
   optimizers.push_back([](P& p) { p.optimizer.impl = OptimizerImpl::fused; });

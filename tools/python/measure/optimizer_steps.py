@@ -5,7 +5,8 @@
 A line `NAME DTYPE` is followed by one for the constructor and one for each step: "+64" allocates 64 bytes, "-2" frees
 the third block since the start, where the parameters come first and each step's gradients come before its line.
 Without names: all that `--engine torch` can make. NAME:loop is torch's own implementation for one tensor after the
-other. ASGD's loop reads its device: record it with `--answers item=1`, what a GPU has there before step 1,000,000.
+other. ASGD's loop and AdaLomo read their device: record them with `--answers item=1`, what a GPU has there before step
+1,000,000, and of parameters that did not begin at zero.
 """
 import importlib
 import pathlib
@@ -58,7 +59,9 @@ def made(name, params):
     keywords = entry.keywords + IMPLEMENTATIONS[implementation or None]
     module, _, cls = entry.name.rpartition(".")
     names = {"owner": getattr(importlib.import_module(module), cls)}
-    if name == "muon":
+    if entry.takes_model:
+        params = torch.nn.ParameterList(params)
+    elif name == "muon":
         params = [p for p in params if p.dim() == 2]
     elif entry.targeted:
         targets = [p for p in params if p.dim() == 2]
@@ -68,6 +71,11 @@ def made(name, params):
     if entry.trains:
         optimizer.train()
     return optimizer
+
+
+def step(optimizer):
+    """LOMO's and AdaLomo's are those of their hooks."""
+    getattr(optimizer, "grad_func", lambda _: optimizer.step())(0)
 
 
 def steps_of(name, dtype, history):
@@ -80,7 +88,7 @@ def steps_of(name, dtype, history):
         for param in params:
             param.grad = torch.empty_like(param)
         history.words()
-        optimizer.step()
+        step(optimizer)
         yield history.words()
         optimizer.zero_grad()
         history.words()

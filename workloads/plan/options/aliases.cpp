@@ -83,6 +83,8 @@ constexpr std::array kValueAliases{
     ValueAlias{"optimizer", "rmsprop-bnb-32bit", "rmsprop-32bit"},
     ValueAlias{"optimizer", "galore-adamw-layerwise", "galore-adamw", "optimizer-in-backward",
                "true"},
+    ValueAlias{"optimizer", "galore-adamw-8bit-layerwise", "galore-adamw-8bit",
+               "optimizer-in-backward", "true"},
     ValueAlias{"optimizer", "apollo-adamw-layerwise", "apollo-adamw", "optimizer-in-backward",
                "true"},
     ValueAlias{"optimizer", "adafactor-transformers", "adafactor-hf"},
@@ -165,16 +167,18 @@ constexpr std::string_view kOnlyInt8 =
 constexpr std::string_view kNoGradients =
     "torchao's products of inputs in 8 bits have no backward pass";
 
+// transformers 5.24 trainer_optimizer.py _get_galore_optimizer; galore_torch 1.0 adafactor.py
+constexpr std::string_view kNoRelativeStep =
+    "transformers makes it with a learning rate and without relative_step=False, which GaLore's "
+    "Adafactor refuses (\"Cannot combine manual `lr` and `relative_step=True` options\")";
+
 constexpr std::array kUnmodelledValues{
-    // transformers 5.12 training_args.py OptimizerNames
+    // transformers 5.24 training_args.py OptimizerNames
     UnmodelledValue{"optimizer", "adamw-apex-fused", "adamw"},
     UnmodelledValue{"optimizer", "adamw-anyprecision"},
-    UnmodelledValue{"optimizer", "galore-adamw-8bit", "galore-adamw"},
-    UnmodelledValue{"optimizer", "galore-adafactor"},
-    UnmodelledValue{"optimizer", "galore-adamw-8bit-layerwise"},
-    UnmodelledValue{"optimizer", "galore-adafactor-layerwise"},
-    UnmodelledValue{"optimizer", "lomo"},
-    UnmodelledValue{"optimizer", "adalomo"},
+    UnmodelledValue{"optimizer", "galore-adafactor-layerwise", "galore-adafactor", kNoRelativeStep},
+    UnmodelledValue{"optimizer", "adamw-torch-xla", "adamw", "it is for TPUs"},
+    UnmodelledValue{"optimizer", "adamw-torch-npu-fused", "adamw", "it is for Ascend's NPUs"},
     // torch.optim, and others that people name
     UnmodelledValue{"optimizer", "lbfgs"},
     UnmodelledValue{"optimizer", "adam-mini"},

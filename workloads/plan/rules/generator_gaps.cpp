@@ -206,6 +206,20 @@ constexpr std::array kGeneratorGaps{
          "asgd and rprop, with shards of the parameters: not supported yet by the simulation; "
          "record "
          "the script instead (highwater record), or use ddp"},
+    Rule{[](const PlanFacts& f) {
+           return updates_by_hooks(f.plan->optimizer.kind) &&
+                  (f.plan->parallel.pp > 1 ||
+                   (f.plan->optimizer.kind == OptimizerKind::adalomo && f.plan->lora.rank > 0));
+         },
+         "optimizer lomo or adalomo with pp, adalomo with lora (it has states of frozen parameters "
+         "as well): not supported yet by the simulation; omit one of them"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&
+                  (p.tp > 1 || p.pp > 1 || p.ep > 1 || f.plan->framework == Framework::nemo);
+         },
+         "optimizer muon with tp, pp, ep or framework nemo: not supported yet by the simulation; "
+         "record the script instead (highwater record), or use dp alone"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && !f.plan->training; },
          "eval with DeepSpeed's ZeRO: nothing is trained; omit dp-kind"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },

@@ -51,10 +51,30 @@ constexpr std::array kOptimizerRules{
     Rule{[](const PlanFacts& f) {
            return has_targets(f.plan->optimizer.kind) && f.plan->optimizer.master_weights;
          },
-         "master-weights with optimizer muon, galore-adamw or apollo-adamw: these choose among the "
-         "model's own parameters; omit one of them"},
+         "master-weights with optimizer muon, those of GaLore or apollo-adamw: these choose among "
+         "the model's own parameters; omit one of them"},
+    Rule{
+        [](const PlanFacts& f) {
+          const Optimizer& o = f.plan->optimizer;
+          return updates_by_hooks(o.kind) && (o.in_backward || o.master_weights);
+        },
+        "optimizer-in-backward, master-weights with optimizer lomo or adalomo: these hook into the "
+        "model's own parameters and update them in the backward; omit the option"},
     Rule{[](const PlanFacts& f) {
-           return f.plan->optimizer.kind == OptimizerKind::muon && torch_is_before(f, {2, 9});
+           const Parallelism& p = f.plan->parallel;
+           return updates_by_hooks(f.plan->optimizer.kind) && is_ddp(p);
+         },
+         "optimizer lomo or adalomo with dp-kind ddp: each parameter would be updated before its "
+         "gradient is summed over the ranks; use another optimizer"},
+    Rule{[](const PlanFacts& f) {
+           return updates_by_hooks(f.plan->optimizer.kind) &&
+                  f.plan->precision == Precision::amp_fp16;
+         },
+         "optimizer lomo or adalomo with precision amp-fp16: GradScaler unscales only after the "
+         "backward; use amp-bf16"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->optimizer.kind == OptimizerKind::muon && !runs_megatron(f) &&
+                  torch_is_before(f, {2, 9});
          },
          "optimizer muon: PyTorch has it since 2.9; use a newer --torch"},
     Rule{[](const PlanFacts& f) {

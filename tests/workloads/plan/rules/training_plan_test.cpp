@@ -274,6 +274,24 @@ std::vector<Refusal> refusals() {
        "since 2.9"},
       {"gpt2",
        [](Plan p) {
+         p.optimizer.kind = OptimizerKind::lomo;
+         p.optimizer.in_backward = true;
+       },
+       "hook into the model's own parameters"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.kind = OptimizerKind::adalomo;
+         p.parallel.dp = 2;
+       },
+       "before its gradient is summed"},
+      {"gpt2",
+       [](Plan p) {
+         p.optimizer.kind = OptimizerKind::lomo;
+         p.precision = Precision::amp_fp16;
+       },
+       "GradScaler unscales only after"},
+      {"gpt2",
+       [](Plan p) {
          p.optimizer.kind = OptimizerKind::sgd_8bit;
          p.precision = Precision::bf16;
        },
@@ -405,6 +423,23 @@ TEST_CASE("plan: cuDNN's attention has heads of 256 on Hopper since 2.15", "[pla
   CHECK(plan_problems(plan).size() == 1);
   plan.gpu = *find_gpu("h100-80");
   CHECK(plan_problems(plan).empty());
+}
+
+TEST_CASE("plan: what the simulation lacks of LOMO and Megatron's Muon is named", "[plan]") {
+  TrainingPlan adapters = plan_of("gpt2");
+  adapters.optimizer.kind = OptimizerKind::adalomo;
+  adapters.lora.rank = 8;
+  REQUIRE(generator_gaps(adapters).size() == 1);
+  CHECK_THAT(generator_gaps(adapters).front(), Contains("adalomo with lora"));
+  adapters.optimizer.kind = OptimizerKind::lomo;
+  CHECK(generator_gaps(adapters).empty());
+  TrainingPlan split = plan_of("llama-3.2-1b");
+  split.model_code = ModelCode::megatron;
+  split.optimizer.kind = OptimizerKind::muon;
+  CHECK(generator_gaps(split).empty());
+  split.parallel.tp = 2;
+  REQUIRE(generator_gaps(split).size() == 1);
+  CHECK_THAT(generator_gaps(split).front(), Contains("muon with tp"));
 }
 
 TEST_CASE("plan: sequence lengths are used in turn", "[plan]") {

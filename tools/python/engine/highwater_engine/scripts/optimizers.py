@@ -6,12 +6,13 @@ from .lines import text
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """How a script makes an optimizer: its class, its keywords, what they are for the projected parameters, and whether
-    it wants to be told that training begins."""
+    """How a script makes an optimizer: its class, its keywords, what they are for the projected parameters, whether it
+    wants to be told that training begins, and whether it is given the model and runs the backward."""
     name: str
     keywords: str
     targeted: str = ""
     trains: bool = False
+    takes_model: bool = False
 
 
 def _bitsandbytes(word, name, keywords="lr=1e-4"):
@@ -42,6 +43,9 @@ OPTIMIZERS = {
     "schedule-free-radam": Made("schedulefree.RAdamScheduleFree", "lr=1e-4", trains=True),
     "schedule-free-sgd": Made("schedulefree.SGDScheduleFree", "lr=1e-2", trains=True),
     "galore-adamw": Made("galore_torch.GaLoreAdamW", "lr=1e-4", _LOW_RANK + ', "scale": 0.25'),
+    "galore-adamw-8bit": Made("galore_torch.GaLoreAdamW8bit", "lr=1e-4", _LOW_RANK + ', "scale": 0.25'),
+    "galore-adafactor": Made("galore_torch.GaLoreAdafactor", "lr=1e-3, scale_parameter=False, relative_step=False",
+                             _LOW_RANK + ', "scale": 0.25'),
     "apollo-adamw": Made("apollo_torch.APOLLOAdamW", "lr=1e-4",
                          _LOW_RANK + ', "proj": "random", "scale_type": "channel", "scale": 1.0'),
     "adamw-torch-8bit": Made("torchao.optim.AdamW8bit", "lr=1e-4"),
@@ -49,6 +53,8 @@ OPTIMIZERS = {
     "adamw-torch-fp8": Made("torchao.optim.AdamWFp8", "lr=1e-4"),
     "adamw-cpu-offload": Made("torchao.optim.CPUOffloadOptimizer", "torch.optim.AdamW, lr=1e-4"),
     "came": Made("came_pytorch.CAME", "lr=1e-4"), "grokadamw": Made("grokadamw.GrokAdamW", "lr=1e-4"),
+    "lomo": Made("lomo_optim.Lomo", "lr=1e-4", takes_model=True),
+    "adalomo": Made("lomo_optim.AdaLomo", "lr=1e-4", takes_model=True),
 }
 # What transformers' training_args.py (OptimizerNames) calls them; None: it is Trainer's default.
 TRAINER_OPTIMIZERS = {
@@ -58,7 +64,8 @@ TRAINER_OPTIMIZERS = {
     **{name: name.replace("-", "_") for name in (
         "lion-8bit", "lion-32bit", "paged-adamw-8bit", "paged-adamw-32bit", "paged-lion-8bit", "paged-lion-32bit",
         "ademamix-8bit", "paged-ademamix-8bit", "paged-ademamix-32bit", "schedule-free-adamw", "schedule-free-radam",
-        "schedule-free-sgd", "stable-adamw", "grokadamw", "galore-adamw", "apollo-adamw")},
+        "schedule-free-sgd", "stable-adamw", "grokadamw", "galore-adamw", "galore-adamw-8bit",
+        "galore-adafactor", "apollo-adamw", "lomo", "adalomo")},
 }
 IMPLEMENTATIONS = {None: "", "default": "", "fused": ", fused=True", "foreach": ", foreach=True", "loop": ", foreach=False"}
 
@@ -99,6 +106,8 @@ def optimizer(job):
         group = made.targeted.format(rank=job["optimizer_rank"])
         return text(split_by_linear(),
                     f'optimizer = {made.name}([{{"params": others}}, {{"params": targets, {group}}}], {made.keywords})')
+    if made.takes_model:
+        return f"optimizer = {made.name}(model, {made.keywords})"
     options = made.keywords + IMPLEMENTATIONS[job["implementation"]]
     first = grouping(job)
     train = "optimizer.train()" if made.trains else ""
@@ -109,7 +118,15 @@ def optimizer(job):
                 f'optimizer = {made.name}([{{"params": group}} for group in groups], {options})', train)
 
 
+def differentiated(job):
+    """The backward pass, which some optimizers run themselves."""
+    made = OPTIMIZERS.get(job["optimizer"])
+    return "optimizer.fused_backward(loss, 1e-4)" if made and made.takes_model else "loss.backward()"
+
+
 def stepped(job):
+    if OPTIMIZERS[job["optimizer"]].takes_model:
+        return ""
     return text("optimizer.step()", "second_optimizer.step()" if job["optimizer"] == "muon" else "")
 
 

@@ -2,7 +2,7 @@
 from .lines import TORCH_TYPES, indented, text
 from .loop import forward_and_loss, loader, loading
 from .model_lines import data, imports_of_model
-from .optimizers import clipped, import_of_optimizer, optimizer, stepped, zeroed
+from .optimizers import clipped, differentiated, import_of_optimizer, optimizer, stepped, zeroed
 from .wrapping import imports_of_wrapping, wrapping
 
 
@@ -49,7 +49,7 @@ def plain_step(job, device):
         return text(load, computed(job))
     accumulates = job["accumulate"] > 1
     last = f"(step + 1) % {job['accumulate']} == 0"
-    body = text(computed(job), "scaler.scale(loss).backward()" if job["autocast"] == "fp16" else "loss.backward()")
+    body = text(computed(job), "scaler.scale(loss).backward()" if job["autocast"] == "fp16" else differentiated(job))
     if job["context_ranks"] > 1:
         body = shared(job, body)
     if accumulates and job["no_sync"]:
