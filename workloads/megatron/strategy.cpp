@@ -3,16 +3,38 @@
 #include <utility>
 
 #include "workloads/megatron/gpt_model.hpp"
+#include "workloads/plan/model/megatron_config.hpp"
 
 namespace highwater::megatron {
+
+namespace {
+
+// SelfAttention's rows: a group has the queries of one key and value head.
+QkvSplit qkv_split(const TrainingPlan& plan) {
+  const auto config = config_of(plan.model.config);
+  const std::int64_t each = config->head_dim;
+  return {.groups = config->kv_heads,
+          .rows = {config->heads / config->kv_heads * each, each, each}};
+}
+
+std::vector<nn::NamedTensor> first_buffer(nn::Module& model, const TrainingPlan& plan) {
+  auto dense = dense_parameters(model, plan.parallel);
+  return is_layer_wise(plan) ? others_of(dense) : dense;
+}
+
+}  // namespace
 
 MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingPlan& plan)
     : model_(model),
       plan_(plan),
       tp_group_(model.runtime(), plan.parallel.tp, plan.parallel.backend),
-      ddp_(dense_parameters(model, plan.parallel), plan.parallel, data_group(plan.parallel),
-           shared_embedding(dense_parameters(model, plan.parallel), plan)) {
+      ddp_(first_buffer(model, plan), plan.parallel, data_group(plan.parallel),
+           shared_embedding(first_buffer(model, plan), plan)) {
   const Parallelism& parallel = plan.parallel;
+  if (plan.optimizer.kind == OptimizerKind::muon) {
+    make_muon();
+    return;
+  }
   if (parallel.ep > 1) {
     expert_ddp_.emplace(expert_parameters(model, parallel), parallel, expert_data_group(parallel));
   }
@@ -22,7 +44,30 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
   }
 }
 
+// _get_megatron_emerging_optimizer: a chain of Muon and Adam.
+void MegatronStrategy::make_muon() {
+  if (is_layer_wise(plan_)) {
+    matrix_ddp_.emplace(matrices_of(dense_parameters(model_, plan_.parallel)), plan_.parallel,
+                        data_group(plan_.parallel), std::nullopt, Shards::parameters);
+  }
+  muon_.emplace(matrix_ddp_ ? *matrix_ddp_ : ddp_, plan_.precision, Managed::matrices,
+                qkv_split(plan_));
+  optimizer_.emplace(ddp_, plan_.precision, Managed::others);
+}
+
+void MegatronStrategy::for_each_buffer(void (DistributedDataParallel::*call)()) {
+  (ddp_.*call)();
+  for (auto* more : {&matrix_ddp_, &expert_ddp_}) {
+    if (*more) {
+      ((**more).*call)();
+    }
+  }
+}
+
 void MegatronStrategy::for_each_optimizer(void (MixedPrecisionOptimizer::*call)()) {
+  if (muon_) {
+    ((*muon_).*call)();
+  }
   ((*optimizer_).*call)();
   if (expert_optimizer_) {
     ((*expert_optimizer_).*call)();
@@ -37,8 +82,10 @@ int MegatronStrategy::backwards_per_step() const {
 void MegatronStrategy::backward_stage(const Tensor& output, const Tensor& gradient) {
   const bool is_last = backwards_ + 1 == backwards_per_step();
   ddp_.expect_last_backward(is_last);
-  if (expert_ddp_) {
-    expert_ddp_->expect_last_backward(is_last);
+  for (auto* more : {&matrix_ddp_, &expert_ddp_}) {
+    if (*more) {
+      (*more)->expect_last_backward(is_last);
+    }
   }
   if (gradient.defined()) {
     eager::backward(output, gradient);
@@ -54,10 +101,7 @@ void MegatronStrategy::backward_stage(const Tensor& output, const Tensor& gradie
 // finalize_model_grads: the data-parallel sums, then those over the sequence's parts
 // (_allreduce_non_tensor_model_parallel_grads), flattened into one block.
 void MegatronStrategy::finalize_gradients() {
-  ddp_.finish_grad_sync();
-  if (expert_ddp_) {
-    expert_ddp_->finish_grad_sync();
-  }
+  for_each_buffer(&DistributedDataParallel::finish_grad_sync);
   if (!plan_.parallel.sequence_parallel) {
     return;
   }
@@ -97,10 +141,7 @@ void MegatronStrategy::step() {
 void MegatronStrategy::zero_grad() {
   backwards_ = 0;
   is_prepared_ = false;
-  ddp_.zero_grad_buffer();
-  if (expert_ddp_) {
-    expert_ddp_->zero_grad_buffer();
-  }
+  for_each_buffer(&DistributedDataParallel::zero_grad_buffer);
   for_each_optimizer(&MixedPrecisionOptimizer::zero_grad);
 }
 

@@ -30,6 +30,8 @@ class MegatronStrategy : public Strategy {
 
  private:
   [[nodiscard]] int backwards_per_step() const;
+  void make_muon();
+  void for_each_buffer(void (DistributedDataParallel::*call)());
   void for_each_optimizer(void (MixedPrecisionOptimizer::*call)());
   void finalize_gradients();
   void prepare_gradients();
@@ -38,7 +40,9 @@ class MegatronStrategy : public Strategy {
   const TrainingPlan& plan_;
   dist::ProcessGroup tp_group_;
   DistributedDataParallel ddp_;
-  std::optional<DistributedDataParallel> expert_ddp_;        ///< of experts spread over ranks
+  std::optional<DistributedDataParallel> matrix_ddp_;  ///< of those that Muon updates layer-wise
+  std::optional<DistributedDataParallel> expert_ddp_;  ///< of experts spread over ranks
+  std::optional<MixedPrecisionOptimizer> muon_;
   std::optional<MixedPrecisionOptimizer> optimizer_;         ///< made after all buffers
   std::optional<MixedPrecisionOptimizer> expert_optimizer_;  ///< the second of a ChainedOptimizer
   int backwards_ = 0;                                        ///< in this step

@@ -5,10 +5,15 @@
 namespace highwater {
 namespace {
 
+// Megatron-Core's LanguageModelEmbedding has that name.
+bool is_embedding(const nn::NamedTensor& parameter) {
+  return parameter.layer == nn::LayerKind::embedding || parameter.name.starts_with("embedding.");
+}
+
 // A head is a child of the model itself.
 bool is_matrix_of_layer(const nn::NamedTensor& parameter) {
   const bool is_in_layer = std::ranges::count(parameter.name, '.') > 1;
-  return parameter.tensor.dim() == 2 && parameter.layer != nn::LayerKind::embedding && is_in_layer;
+  return parameter.tensor.dim() == 2 && !is_embedding(parameter) && is_in_layer;
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Which parameters an optimizer of matrices takes: those of GaLore and APOLLO are the weights of
 // nn.Linear (transformers' trainer_optimizer.py: _setup_low_rank_optimizer with all-linear), those
 // of Muon all matrices of the layers, embeddings and the head left out (the advice of
-// torch/optim/_muon.py).
+// torch/optim/_muon.py; Megatron-Core 0.19.2, core/optimizer/emerging_optimizers.py:
+// _is_nonlinear_or_embedding).
 #pragma once
 
 #include "workloads/nn/module.hpp"

@@ -28,7 +28,27 @@ Tensor zeros(eager::Runtime& runtime, std::int64_t elements, DType dtype, Catego
   return tensor;
 }
 
+std::vector<nn::NamedTensor> chosen(const std::vector<nn::NamedTensor>& named, bool are_targets) {
+  std::vector<nn::NamedTensor> found;
+  std::ranges::copy_if(named, std::back_inserter(found), [are_targets](const auto& entry) {
+    return entry.tensor->is_target == are_targets;
+  });
+  return found;
+}
+
 }  // namespace
+
+bool is_layer_wise(const TrainingPlan& plan) {
+  return plan.optimizer.kind == OptimizerKind::muon && plan.parallel.dp_kind == DataParallel::zero1;
+}
+
+std::vector<nn::NamedTensor> matrices_of(const std::vector<nn::NamedTensor>& named) {
+  return chosen(named, true);
+}
+
+std::vector<nn::NamedTensor> others_of(const std::vector<nn::NamedTensor>& named) {
+  return chosen(named, false);
+}
 
 std::vector<std::int64_t> numels_of(const std::vector<nn::NamedTensor>& named) {
   std::vector<std::int64_t> sizes;
@@ -62,14 +82,16 @@ std::optional<std::size_t> shared_embedding(const std::vector<nn::NamedTensor>& 
 
 DistributedDataParallel::DistributedDataParallel(std::vector<nn::NamedTensor> parameters,
                                                  const Parallelism& plan, const GroupPlace& group,
-                                                 std::optional<std::size_t> shared_embedding)
+                                                 std::optional<std::size_t> shared_embedding,
+                                                 Shards shards)
     : named_(std::move(parameters)),
       group_(named_.front().tensor.runtime(), group.ranks, plan.backend),
       place_(group),
       rules_{.ranks = group.ranks,
              .is_distributed = plan.dp_kind == DataParallel::zero1,
              .bucket_size = bucket_size(plan),
-             .shared_embedding = shared_embedding},
+             .shared_embedding = shared_embedding,
+             .shards = shards},
       overlaps_(plan.megatron.overlap_grad_reduce),
       layout_(layout_buffer(numels_of(named_), rules_)) {
   eager::Runtime& runtime = group_.runtime();

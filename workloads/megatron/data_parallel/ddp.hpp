@@ -22,6 +22,14 @@ using eager::Tensor;
 std::vector<nn::NamedTensor> dense_parameters(nn::Module& model, const Parallelism& plan);
 std::vector<nn::NamedTensor> expert_parameters(nn::Module& model, const Parallelism& plan);
 
+/// Whether Muon's matrices are shared out by LayerWiseDistributedOptimizer and have buffers of
+/// their own (megatron/training/arguments.py: --optimizer muon with --use-distributed-optimizer).
+bool is_layer_wise(const TrainingPlan& plan);
+
+/// Those of `named` that Muon takes, or all others.
+std::vector<nn::NamedTensor> matrices_of(const std::vector<nn::NamedTensor>& named);
+std::vector<nn::NamedTensor> others_of(const std::vector<nn::NamedTensor>& named);
+
 /// Their numbers of elements.
 std::vector<std::int64_t> numels_of(const std::vector<nn::NamedTensor>& named);
 
@@ -37,7 +45,8 @@ class DistributedDataParallel {
   /// buffers of their own (expert_parallel_buffers), so there is one object for each kind.
   DistributedDataParallel(std::vector<nn::NamedTensor> parameters, const Parallelism& plan,
                           const GroupPlace& group,
-                          std::optional<std::size_t> shared_embedding = std::nullopt);
+                          std::optional<std::size_t> shared_embedding = std::nullopt,
+                          Shards shards = Shards::bytes);
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
   ~DistributedDataParallel();

@@ -8,10 +8,13 @@ using eager::Tensor;
 
 // Groups: parameters with weight decay, then biases and everything one-dimensional
 // (get_standard_config_overrides).
-MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision)
+MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision,
+                                                 Managed managed, const QkvSplit& split)
     : ddp_(ddp),
       runtime_(ddp.named().front().tensor.runtime()),
-      has_scaler_(precision == Precision::fp16) {
+      has_scaler_(precision == Precision::fp16),
+      managed_(managed),
+      split_(split) {
   if (precision == Precision::fp32) {
     make_slots(true);
     make_slots(false);
@@ -44,25 +47,36 @@ std::optional<Range> MixedPrecisionOptimizer::owned(std::size_t param) const {
                                : std::optional(ddp_.layout().params[param]);
 }
 
+bool MixedPrecisionOptimizer::manages(const Tensor& param) const {
+  return managed_ == Managed::all || param->is_target == (managed_ == Managed::matrices);
+}
+
 // param.detach().clone().float(), of the shard if there are shards.
+Tensor MixedPrecisionOptimizer::updated_copy(const Tensor& param, const Range& part) const {
+  if (param.dtype() == DType::fp32) {
+    return param;
+  }
+  const eager::Dims sizes =
+      managed_ == Managed::matrices ? param.sizes() : eager::Dims{part.size()};
+  const Tensor copy = eager::empty(runtime_, sizes, param.dtype());
+  Tensor updated = eager::to_dtype(copy, DType::fp32);
+  runtime_.categorize(updated, Category::optimizer_state);
+  return updated;
+}
+
 void MixedPrecisionOptimizer::make_slots(bool matrices) {
   const eager::NoGrad no_grad(runtime_);
   const std::size_t count = ddp_.named().size();
   for (std::size_t at = 0; at < count; ++at) {
     // Shards come in the order of the buffer, from the last parameter to the first.
-    const std::size_t i = ddp_.is_distributed() ? count - 1 - at : at;
+    const bool are_shards = ddp_.is_distributed() && managed_ != Managed::matrices;
+    const std::size_t i = are_shards ? count - 1 - at : at;
     const Tensor& param = ddp_.named()[i].tensor;
     const auto part = owned(i);
-    if ((param.dim() > 1) != matrices || !part) {
-      continue;
+    if ((param.dim() > 1) == matrices && manages(param) && part) {
+      const bool is_qkv = ddp_.named()[i].name.ends_with("linear_qkv.weight");
+      slots_.push_back({*part, updated_copy(param, *part), {}, {}, {}, is_qkv});
     }
-    Tensor updated = param;
-    if (param.dtype() != DType::fp32) {
-      const Tensor copy = eager::empty(runtime_, {part->size()}, param.dtype());
-      updated = eager::to_dtype(copy, DType::fp32);
-      runtime_.categorize(updated, Category::optimizer_state);
-    }
-    slots_.push_back({*part, updated, {}, {}, {}});
   }
 }
 
@@ -108,17 +122,33 @@ void MixedPrecisionOptimizer::clip_grad_norm() {
   norm.reset();
 }
 
+// OrthogonalizedOptimizer.step: an update lives until the next one exists.
+void MixedPrecisionOptimizer::update_by_muon() {
+  const eager::NoGrad no_grad(runtime_);
+  Tensor update;
+  for (const Slot& slot : slots_) {
+    update = orthogonalized(slot.exp_avg, slot.is_qkv ? &split_ : nullptr);
+  }
+}
+
 void MixedPrecisionOptimizer::step() {
   for (Slot& slot : slots_) {
     if (!slot.exp_avg.defined()) {
       for (Tensor* moment : {&slot.exp_avg, &slot.exp_avg_sq}) {
+        if (managed_ == Managed::matrices && moment == &slot.exp_avg_sq) {
+          continue;
+        }
         const eager::OpScope op(runtime_, "zeros_like");
         *moment = eager::empty_like(slot.parameter, DType::fp32);
         runtime_.categorize(*moment, Category::optimizer_state);
       }
     }
   }
-  runtime_.launch(1);
+  if (managed_ == Managed::matrices) {
+    update_by_muon();
+  } else {
+    runtime_.launch(1);
+  }
   if (ddp_.is_distributed()) {
     ddp_.gather_params();
   }

@@ -3,7 +3,8 @@
 // (DistributedOptimizer).
 //
 // Source: Megatron-Core 0.16.1, core/optimizer/{optimizer,distrib_optimizer,clip_grads}.py with
-// FusedAdam (Transformer Engine, Apex), which keeps two fp32 moments and needs nothing else.
+// FusedAdam (Transformer Engine, Apex), which keeps two fp32 moments and needs nothing else. Muon
+// (0.19.2) is one of two in a chain: matrices are its, all else is Adam's.
 #pragma once
 
 #include <array>
@@ -11,13 +12,18 @@
 #include <vector>
 
 #include "workloads/megatron/data_parallel/ddp.hpp"
+#include "workloads/megatron/data_parallel/muon.hpp"
 
 namespace highwater::megatron {
+
+/// Which parameters of a DistributedDataParallel an optimizer has.
+enum class Managed : std::uint8_t { all, matrices, others };
 
 class MixedPrecisionOptimizer {
  public:
   /// `ddp` must outlive the optimizer. `precision` is the model's: fp32 needs no copies.
-  MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision);
+  MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision,
+                          Managed managed = Managed::all, const QkvSplit& split = {});
 
   /// prepare_grads: gradients of the copies, views into the buffer if it is fp32.
   void prepare_grads();
@@ -37,18 +43,24 @@ class MixedPrecisionOptimizer {
     Range range;       ///< of the gradients
     Tensor parameter;  ///< what Adam updates: an fp32 copy, or the parameter
     Tensor grad;
-    Tensor exp_avg;
+    Tensor exp_avg;  ///< Muon's momentum
     Tensor exp_avg_sq;
+    bool is_qkv = false;
   };
 
   void make_slots(bool matrices);
   [[nodiscard]] std::optional<Range> owned(std::size_t param) const;
   [[nodiscard]] Tensor number(std::int64_t count, DType dtype, Category category) const;
   void unscale();
+  [[nodiscard]] bool manages(const Tensor& param) const;
+  [[nodiscard]] Tensor updated_copy(const Tensor& param, const Range& part) const;
+  void update_by_muon();
 
   DistributedDataParallel& ddp_;
   eager::Runtime& runtime_;
   bool has_scaler_;
+  Managed managed_;
+  QkvSplit split_;
   Tensor found_inf_;
   Tensor overflow_;
   Tensor scale_;

@@ -1,6 +1,7 @@
 #include "workloads/megatron/data_parallel/optimizer_shards.hpp"
 
 #include "workloads/megatron/data_parallel/ddp.hpp"
+#include "workloads/strategy/optimizer_targets.hpp"
 
 namespace highwater::megatron {
 namespace {
@@ -13,12 +14,13 @@ struct Buffer {
 };
 
 Buffer buffer_of(std::vector<nn::NamedTensor> named, const Parallelism& plan, int ranks,
-                 std::optional<std::size_t> shared) {
+                 std::optional<std::size_t> shared, Shards shards = Shards::bytes) {
   Buffer buffer{.named = std::move(named), .ranks = ranks, .layout = {}};
   buffer.layout = layout_buffer(numels_of(buffer.named), {.ranks = ranks,
                                                           .is_distributed = true,
                                                           .bucket_size = bucket_size(plan),
-                                                          .shared_embedding = shared});
+                                                          .shared_embedding = shared,
+                                                          .shards = shards});
   return buffer;
 }
 
@@ -45,8 +47,15 @@ void add_parts(const Buffer& buffer, int place, std::vector<std::int64_t>& sizes
 std::vector<std::vector<std::int64_t>> optimizer_shards(nn::Module& model,
                                                         const TrainingPlan& plan) {
   const Parallelism& p = plan.parallel;
-  const auto dense = dense_parameters(model, p);
+  mark_optimizer_targets(model, plan.optimizer.kind);
+  const auto all = dense_parameters(model, p);
+  const auto dense = is_layer_wise(plan) ? others_of(all) : all;
   const Buffer buffer = buffer_of(dense, p, data_group(p).ranks, shared_embedding(dense, plan));
+  std::optional<Buffer> matrices;
+  if (is_layer_wise(plan)) {
+    matrices =
+        buffer_of(matrices_of(all), p, data_group(p).ranks, std::nullopt, Shards::parameters);
+  }
   std::optional<Buffer> experts;
   if (p.ep > 1) {
     experts = buffer_of(expert_parameters(model, p), p, expert_data_group(p).ranks, std::nullopt);
@@ -54,6 +63,9 @@ std::vector<std::vector<std::int64_t>> optimizer_shards(nn::Module& model,
   std::vector<std::vector<std::int64_t>> shards(static_cast<std::size_t>(data_group(p).ranks));
   for (std::size_t place = 0; place < shards.size(); ++place) {
     add_parts(buffer, static_cast<int>(place), shards[place]);
+    if (matrices) {
+      add_parts(*matrices, static_cast<int>(place), shards[place]);
+    }
     if (experts) {
       add_parts(*experts, static_cast<int>(place) / p.ep, shards[place]);
     }

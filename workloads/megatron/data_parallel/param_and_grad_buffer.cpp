@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "workloads/megatron/data_parallel/layer_wise_layout.hpp"
+
 namespace highwater::megatron {
 namespace {
 
@@ -25,6 +27,9 @@ std::int64_t param_start(std::int64_t start, const BufferRules& rules) {
 }  // namespace
 
 BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRules& rules) {
+  if (rules.is_distributed && rules.shards == Shards::parameters) {
+    return layer_wise_layout(sizes, rules);
+  }
   BufferLayout layout{.params = std::vector<Range>(sizes.size()),
                       .bucket = std::vector<std::size_t>(sizes.size()),
                       .buckets = {},

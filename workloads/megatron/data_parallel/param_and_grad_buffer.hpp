@@ -25,6 +25,12 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
+/// What the ranks of a distributed optimizer share out.
+enum class Shards : std::uint8_t {
+  bytes,      ///< equal parts of each bucket, wherever they begin
+  parameters  ///< whole parameters: the layer-wise optimizer's
+};
+
 /// What determines the layout of a buffer's parameters.
 struct BufferRules {
   std::int64_t ranks = 1;                   ///< of the data-parallel group
@@ -33,6 +39,7 @@ struct BufferRules {
   /// The parameter that is a bucket of its own for the distributed optimizer, so that both stages
   /// that have it share its states among their ranks alike (_does_param_require_new_bucket).
   std::optional<std::size_t> shared_embedding;
+  Shards shards = Shards::bytes;
 };
 
 struct BufferLayout {
@@ -43,7 +50,8 @@ struct BufferLayout {
 };
 
 /// Lays out parameters of `sizes` elements from the last to the first. For the distributed
-/// optimizer each begins at a multiple of 64 and each bucket ends at a multiple of lcm(ranks, 128).
+/// optimizer each begins at a multiple of 64 and each bucket ends at a multiple of lcm(ranks, 128);
+/// for the layer-wise one see layer_wise_layout.hpp.
 BufferLayout layout_buffer(std::span<const std::int64_t> sizes, const BufferRules& rules);
 
 /// The part of a bucket that the rank at `place` has: all parts are equal.

@@ -79,9 +79,17 @@ constexpr std::array kMegatronRules{
          "loss; omit init, loss, lora, use-cache, keep-logits, attention-mask and mode"},
     Rule{[](const PlanFacts& f) {
            return runs_megatron(f) &&
-                  !is_any(f.plan->optimizer.kind, {OptimizerKind::adam, OptimizerKind::adamw});
+                  !is_any(f.plan->optimizer.kind,
+                          {OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::muon});
          },
-         "model-code megatron: its optimizer is modelled only for Adam; use adam or adamw"},
+         "model-code megatron: its optimizers are modelled only for Adam and Muon; use adam, adamw "
+         "or muon"},
+    Rule{[](const PlanFacts& f) {
+           return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&
+                  f.plan->precision != Precision::bf16;
+         },
+         "optimizer muon with model-code megatron: Megatron-Core has it only for bf16 (\"emerging "
+         "optimizer with fp16 is not supported\"); use precision bf16"},
     Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && f.plan->checkpoint.kind == CheckpointKind::selective_op;
          },

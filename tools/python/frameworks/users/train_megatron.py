@@ -1,7 +1,8 @@
 """train_megatron.py [KEY=VALUE ...]: three steps of a GPTModel of Megatron-Core with its DDP, optimizer and schedules.
 
 12 layers of 1024 channels, 2 sequences of 1024 tokens, bf16; the keys are those of SETTINGS. Layers are the local
-ones, with torch's norms, since Transformer Engine and Apex have to be compiled.
+ones, with torch's norms, since Transformer Engine and Apex have to be compiled. optimizer=muon needs Megatron-Core 0.19
+and emerging-optimizers 0.3; with sharded=1 it is the layer-wise distributed one.
 """
 import functools
 import os
@@ -19,7 +20,7 @@ from megatron.core.transformer.module import Float16Module
 from megatron.core.transformer.transformer_config import TransformerConfig
 
 SETTINGS = {"model": "gpt", "tp": 1, "pp": 1, "chunks": 0, "sp": 0, "sharded": 0, "flash": 0, "overlap": 0,
-            "recompute": 0, "micro_batches": 1}
+            "recompute": 0, "micro_batches": 1, "optimizer": "adam"}
 LENGTH, BATCH, VOCABULARY, LAYERS, HIDDEN, HEADS = 1024, 2, 50304, 12, 1024, 16
 
 
@@ -83,7 +84,17 @@ def make_chunk(s, config, chunk):
         position_embedding_type="learned_absolute" if is_gpt else "rope", vp_stage=chunk).cuda()
     ddp = DistributedDataParallelConfig(grad_reduce_in_fp32=True, overlap_grad_reduce=bool(s["overlap"]),
                                         use_distributed_optimizer=bool(s["sharded"]))
-    return DistributedDataParallel(config, ddp, Float16Module(config, model), disable_bucketing=bool(chunk))
+    module = Float16Module(config, model)
+    layout = layer_wise_layout(ddp, module) if s["sharded"] and s["optimizer"] == "muon" else {}
+    return DistributedDataParallel(config, ddp, module, disable_bucketing=bool(chunk), **layout)
+
+
+def layer_wise_layout(ddp, module):
+    """megatron/training/models/dist_utils.py (_ddp_wrap): matrices in a buffer of their own, whole on one rank each."""
+    from megatron.core.optimizer.layer_wise_optimizer import LayerWiseDistributedOptimizer, tag_params_for_buffer_routing
+    tag_params_for_buffer_routing([module])
+    return {"full_param_layout": LayerWiseDistributedOptimizer.compute_full_param_layout(
+        list(module.parameters()), None, parallel_state.get_data_parallel_world_size(), ddp)}
 
 
 def batches():
@@ -107,9 +118,11 @@ def forward_step(needs_mask, iterator, model):
 
 
 def train(s, config, models):
+    is_layer_wise = s["sharded"] and s["optimizer"] == "muon"
     optimizer = get_megatron_optimizer(
-        OptimizerConfig(optimizer="adam", lr=1e-4, bf16=True, params_dtype=torch.bfloat16,
-                        use_distributed_optimizer=bool(s["sharded"]), clip_grad=1.0), models)
+        OptimizerConfig(optimizer=s["optimizer"], lr=1e-4, bf16=True, params_dtype=torch.bfloat16, clip_grad=1.0,
+                        use_distributed_optimizer=bool(s["sharded"]) and not is_layer_wise,
+                        **({"use_layer_wise_distributed_optimizer": True} if is_layer_wise else {})), models)
     config.grad_scale_func, config.finalize_model_grads_func = optimizer.scale_loss, finalize_model_grads
     several = len(models) > 1
     data = [batches() for _ in models] if several else batches()

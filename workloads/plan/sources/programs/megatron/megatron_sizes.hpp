@@ -16,7 +16,7 @@ using namespace reasons;
 inline constexpr std::array kBf16{ValueWord{"true", "bf16"}, ValueWord{"false", ""}};
 inline constexpr std::array kFp16{ValueWord{"true", "fp16"}, ValueWord{"false", ""}};
 inline constexpr std::array kMegatronOptimizers{ValueWord{"adam", "adamw"},
-                                                ValueWord{"sgd", "sgd"}};
+                                                ValueWord{"muon", "muon"}, ValueWord{"sgd", "sgd"}};
 inline constexpr std::array kTurnedOff{ValueWord{"true", "false"}, ValueWord{"false", ""}};
 inline constexpr std::array kUnpadded{ValueWord{"true", "1"}, ValueWord{"false", ""}};
 inline constexpr std::array kAttentionBackends{
