@@ -44,15 +44,20 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
   }
 }
 
-// _get_megatron_emerging_optimizer: a chain of Muon and Adam.
+// _get_megatron_emerging_optimizer: a chain of Muon and Adam. LayerWiseDistributedOptimizer is made
+// after Adam's DistributedOptimizer.
 void MegatronStrategy::make_muon() {
+  const auto make_adam = [this] { optimizer_.emplace(ddp_, plan_.precision, Managed::others); };
   if (is_layer_wise(plan_)) {
     matrix_ddp_.emplace(matrices_of(dense_parameters(model_, plan_.parallel)), plan_.parallel,
                         data_group(plan_.parallel), std::nullopt, Shards::parameters);
+    make_adam();
   }
   muon_.emplace(matrix_ddp_ ? *matrix_ddp_ : ddp_, plan_.precision, Managed::matrices,
                 qkv_split(plan_));
-  optimizer_.emplace(ddp_, plan_.precision, Managed::others);
+  if (!optimizer_) {
+    make_adam();
+  }
 }
 
 void MegatronStrategy::for_each_buffer(void (DistributedDataParallel::*call)()) {
