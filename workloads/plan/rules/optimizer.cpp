@@ -98,7 +98,11 @@ constexpr std::array kOptimizerRules{
          },
          "master-weights, optimizer-in-backward: there is no optimizer; choose one, or omit these "
          "options"},
-    Rule{[](const PlanFacts& f) { return f.plan->optimizer.in_backward && f.plan->grad_clip; },
+    // Trainer's limit, which it has by default, finds no gradients then.
+    Rule{[](const PlanFacts& f) {
+           return f.plan->optimizer.in_backward && f.plan->grad_clip &&
+                  !runs_trainer(f.plan->framework);
+         },
          "optimizer-in-backward with grad-clip: the norm is known only once all gradients are; "
          "omit one of them"},
     Rule{[](const PlanFacts& f) { return f.plan->optimizer.in_backward && f.plan->grad_accum > 1; },

@@ -395,6 +395,12 @@ TEST_CASE("plan: the borders of the rules lie where PyTorch has them", "[plan]")
     p.attention = Attention::sdpa_flash;
     p.precision = Precision::amp_bf16;  // autocast casts queries, keys and values
   }));
+  CHECK(is_fine("gpt2", [](TrainingPlan& p) {
+    p.framework =
+        Framework::trainer;  // whose max_grad_norm is 1 with an optimizer layer by layer, too
+    p.optimizer.in_backward = true;
+    p.grad_clip = 1.0;
+  }));
   CHECK(is_fine("llama-3-8b", [](TrainingPlan& p) { p.model_code = ModelCode::torchtitan; }));
   CHECK(is_fine("llama-3.2-1b", [](TrainingPlan& p) { p.model_code = ModelCode::torchtune; }));
   for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::sgd_momentum,
