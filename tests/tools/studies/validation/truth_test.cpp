@@ -76,7 +76,7 @@ TEST_CASE(
     "truth: every family of decoders that shares LLaMA's forward is simulated request by request",
     "[cli][truth]") {
   const auto cases = validated(find_cases(kDecoders));
-  REQUIRE(cases.size() >= 64);
+  REQUIRE(cases.size() >= 71);
   for (const auto& validation : cases) {
     CAPTURE(validation.id, validation.unsupported_reason);
     CHECK(validation.is_simulated());
@@ -104,7 +104,7 @@ TEST_CASE(
     "where a release between them changes something",
     "[cli][truth]") {
   const auto cases = validated(find_cases(kReleases));
-  REQUIRE(cases.size() >= 121);
+  REQUIRE(cases.size() >= 126);
   for (const auto& validation : cases) {
     CAPTURE(validation.path, validation.unsupported_reason);
     CHECK(validation.is_simulated());
