@@ -30,8 +30,10 @@ namespace po = boost::program_options;
 constexpr std::int64_t kMostGpus = 1 << 20;
 constexpr std::int64_t kMostSequences = 1 << 24;
 constexpr std::int64_t kMostRows = 1000;
+constexpr double kGiga = 1e9;
+constexpr double kFastestNetwork = 1e5;  ///< GB/s
 
-/// Strategy and batch are what is searched for.
+/// What a configuration says of these does not bind the search; what is given beside it does.
 std::vector<std::string> chosen_by_plan() {
   std::vector<std::string> names{"framework", "batch", "offload", "no-sync"};
   for (const Option& option : option_table()) {
@@ -56,6 +58,10 @@ OptionParser plan_options() {
       "default: nothing, and where that does not fit, all")(
       "only", text("NAME"), "only strategies with NAME in their name")("rows", text("N"),
                                                                        "rows to find; default 10")(
+      "tensor-first", "pipelines only where tensor parallelism fills a machine")(
+      "tp-comm-overlap",
+      "time: Megatron-Core's tensor-parallel sums run beside products (Transformer Engine)")(
+      "network", text("GB/S"), "time: of a GPU to other machines; default: that of --gpu's DGX")(
       "llmem-base", text("SIZE"),
       "LLMem's m_base, the memory in use before training; default 1100 MiB")(
       "for", text("FIELD"),
@@ -131,26 +137,62 @@ void read_search(const po::variables_map& values, SearchOptions& search,
   read_kinds(values, search, problems);
 }
 
-/// The plan's parallel sizes are what is searched for; only --tp says something, the group's size.
-void read_groups(const po::variables_map& values, PlanCommand& result,
-                 std::vector<std::string>& problems) {
-  PlanRequest& request = result.request;
-  Parallelism& parallel = request.run.plan.parallel;
-  request.tp = values.contains("tp") ? parallel.tp : usual_tensor_parallel_group(request.gpus);
-  if (request.gpus % request.tp != 0) {
-    problems.push_back(
-        fmt::format("--tp {}: {} GPUs cannot be divided into groups of that size; "
-                    "use a divisor",
-                    request.tp, request.gpus));
+/// Gigabytes per second, of a GPU to other machines.
+std::optional<double> read_network(const po::variables_map& values,
+                                   std::vector<std::string>& problems) {
+  const auto given = text_option(values, "network");
+  if (!given) {
+    return std::nullopt;
   }
-  for (const char* chosen : {"framework", "dp", "dp-kind", "tp-kind", "sp", "pp", "pp-schedule",
-                             "pp-chunks", "cp", "ep", "offload", "batch"}) {
+  const auto number = parse_number<double>(*given);
+  if (!number || !(*number > 0 && *number <= kFastestNetwork)) {
+    problems.push_back(fmt::format(
+        "--network {}: not a rate; use gigabytes per second and GPU, such as 50", *given));
+    return std::nullopt;
+  }
+  return *number * kGiga;
+}
+
+void read_assumptions(const po::variables_map& values, SearchOptions& search,
+                      std::vector<std::string>& problems) {
+  search.assumed.network = read_network(values, problems);
+  search.assumed.tensor_sums =
+      values.contains("tp-comm-overlap") ? TensorSums::beside_products : TensorSums::waited_for;
+  search.pipelines =
+      values.contains("tensor-first") ? PipelineRule::beside_full_machines : PipelineRule::any;
+}
+
+/// What the search chooses by its rows, whose names --only knows.
+void refuse_programs(const po::variables_map& values, std::vector<std::string>& problems) {
+  for (const char* chosen : {"framework", "tp-kind", "pp-schedule"}) {
     if (values.contains(chosen)) {
-      problems.push_back(fmt::format(
-          "--{}: plan chooses strategy and batch; omit it, or use simulate or estimate", chosen));
+      problems.push_back(
+          fmt::format("--{}: plan compares programs; omit it, or name those that "
+                      "should be compared (--only NAME)",
+                      chosen));
     }
   }
-  parallel = {};
+}
+
+/// Sizes that are given hold for LLMem's groups, too.
+void read_fixed(const po::variables_map& values, PlanRequest& request,
+                std::vector<std::string>& problems) {
+  FixedOptions& fixed = request.search.fixed;
+  fixed = fixed_options(given_plan_options(values), problems);
+  refuse_programs(values, problems);
+  if (const auto wrong = why_not_divided(fixed, request.gpus)) {
+    problems.push_back(*wrong);
+  }
+  request.tp = fixed_size(fixed, "tp").value_or(usual_tensor_parallel_group(request.gpus));
+}
+
+/// What says nothing about how the job is divided.
+OptionWords words_of_job(const po::variables_map& values) {
+  OptionWords words = given_plan_options(values);
+  std::erase_if(words, [](const OptionWord& word) {
+    return is_of_division(option_called(word.first)) && word.first != "checkpoint";
+  });
+  return words;
 }
 
 void read_sizes(const po::variables_map& values, PlanCommand& result,
@@ -175,9 +217,11 @@ PlanCommand parse_plan(const po::variables_map& values, const Arguments& argumen
   result.request.gpus =
       static_cast<int>(read_count(values, "gpus", kMostGpus, problems).value_or(1));
   read_search(values, result.request.search, problems);
-  result.request.run = read_run(given_plan_options(values), problems);
+  read_assumptions(values, result.request.search, problems);
+  read_fixed(values, result.request, problems);
+  result.request.run = read_run(words_of_job(values), problems);
+  result.request.run.plan.parallel = {};
   result.request.model = text_option(values, "model").value_or("");
-  read_groups(values, result, problems);
   read_sizes(values, result, problems);
   collect_problems(problems, [&] { result.fleet = read_fleet_options(values, "plan", arguments); });
   result.request.simulates = !values.contains("formulas-only");

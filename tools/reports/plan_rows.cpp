@@ -10,11 +10,14 @@
 #include "tools/studies/plan_search/row_reasons.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
+#include "workloads/step_time/machine.hpp"
 
 namespace highwater {
 namespace {
 
 namespace json = boost::json;
+
+constexpr double kGiga = 1e9;
 
 /// What `simulate` has to be told where the plan's device is not a named GPU's own memory.
 std::optional<Bytes> capacity_option(const PlanRequest& request, const StrategyResult& result) {
@@ -176,6 +179,45 @@ std::string also_note(const StrategySearch& search) {
   return text;
 }
 
+/// What the times of the rows take for granted, and how to say otherwise.
+std::string assumption_note(const PlanRequest& request) {
+  const TimeAssumptions& assumed = request.search.assumed;
+  const double network = timing::nominal_network(request.run.plan.gpu, assumed) / kGiga;
+  std::string text;
+  if (request.gpus > kRanksOfMachine) {
+    text += fmt::format("{:g} GB/s from each GPU to other machines (--network)", network);
+  }
+  if (request.gpus > 1) {
+    text += fmt::format("{}tensor-parallel sums {} (--tp-comm-overlap)", text.empty() ? "" : ", ",
+                        to_string(assumed.tensor_sums));
+  }
+  if (request.search.pipelines == PipelineRule::beside_full_machines) {
+    text += ", pipelines only where tensor parallelism fills a machine (--tensor-first)";
+  }
+  return text.empty() ? "" : "assumed: " + text + "\n";
+}
+
+/// "1, 3, 4"; which rows have `text` for a setting that was given.
+std::string rows_with(const OptionWord& setting, const StrategySearch& search) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < search.results.size(); ++i) {
+    if (option_called(setting.first).text(search.results[i].plan) == setting.second) {
+      rows.push_back(i + 1);
+    }
+  }
+  return fmt::format("{}", fmt::join(rows, ", "));
+}
+
+std::string settings_note(const PlanRequest& request, const StrategySearch& search) {
+  std::string text;
+  for (const OptionWord& setting : request.search.fixed.settings) {
+    const std::string rows = rows_with(setting, search);
+    text += fmt::format("--{} {}: {}; programs without such an option stay as they are\n",
+                        setting.first, setting.second, rows.empty() ? "no row" : "rows " + rows);
+  }
+  return text;
+}
+
 std::string search_note(const PlanRequest& request, const StrategySearch& search) {
   return fmt::format(
       "a step of {} sequences (--global-batch) is cut into accum micro-batches of batch sequences; "
@@ -186,6 +228,23 @@ std::string search_note(const PlanRequest& request, const StrategySearch& search
       "last row or hold more than there is\n",
       search.global_batch, 100 * request.search.margin, search.candidates, search.variations,
       search.simulated);
+}
+
+json::object words_object(const OptionWords& words) {
+  json::object object;
+  for (const auto& [name, text] : words) {
+    object[name] = text;
+  }
+  return object;
+}
+
+json::object assumptions_json(const PlanRequest& request) {
+  const SearchOptions& search = request.search;
+  return {
+      {"network_bytes_per_second", timing::nominal_network(request.run.plan.gpu, search.assumed)},
+      {"tensor_sums", to_string(search.assumed.tensor_sums)},
+      {"pipelines_beside_full_machines_only",
+       search.pipelines == PipelineRule::beside_full_machines}};
 }
 
 json::value whole_states_json(const PlanResult& result) {
@@ -223,7 +282,8 @@ std::string strategy_notes(const PlanRequest& request, const PlanResult& result)
   if (const std::string note = states_note(result); !note.empty()) {
     text += note + "\n";
   }
-  text += also_note(search) + search_note(request, search);
+  text += also_note(search) + settings_note(request, search) + assumption_note(request) +
+          search_note(request, search);
   for (const std::string& reason : search.left_out) {
     text += "not simulated: " + reason + "\n";
   }
@@ -235,6 +295,9 @@ json::object strategies_json(const PlanRequest& request, const PlanResult& resul
   return {{"results", rows_json(strategy_table_of(request, result))},
           {"global_batch", search.global_batch},
           {"margin", request.search.margin},
+          {"fixed", words_object(request.search.fixed.chosen)},
+          {"settings", words_object(request.search.fixed.settings)},
+          {"assumptions", assumptions_json(request)},
           {"states_above_a_gpu", whole_states_json(result)},
           {"not_simulated", words_json(search.left_out)},
           {"candidates", search.candidates},

@@ -238,11 +238,61 @@ double merging(const Rank& rank, double elements) {
   return kBytes * rank.share.tokens * elements / rank.plan->parallel.tp / rank.machine.memory;
 }
 
+/// Forward's sum is made of `parts`, each as soon as its part of the product is there: the last has
+/// nothing beside it (Transformer Engine, module/base.py initialize_ub, method pipeline: 4 splits).
+double summed_in_parts(double seconds, double product) {
+  constexpr double kParts = 4;
+  return seconds / kParts + (kParts - 1) / kParts * waited_for(seconds, product);
+}
+
+/// The ring's steps go on beside the products of what has arrived; a rank starts with its own part
+/// (there, method ring_exchange).
+double gathered_in_ring(double seconds, double product, int ranks) {
+  return waited_for(seconds, product * (ranks - 1) / ranks);
+}
+
+/// What is waited for at two products of Megatron-Core's, the first split by columns and the second
+/// by rows, in all directions. With sequence parallelism the tokens are gathered before the first
+/// and the sum scattered after the second; in backward gradients are gathered for the second, and
+/// the first gathers its input again beside the gradient of it, whose sum is scattered beside the
+/// gradient of the weights (megatron-core 0.16.1, tensor_parallel/layers.py
+/// LinearWithGradAccumulationAndAsyncCommunication; arXiv 2205.05198, section 4.2.2). Without it
+/// each pair has a sum forward, and one backward beside the gradient of the weights.
+double sums_of_pair(const ProductTime& first, const ProductTime& second, TensorSums sums,
+                    const Rank& rank) {
+  const Parallelism& p = rank.plan->parallel;
+  const double bytes = bytes_of_hidden(rank);
+  const double forwards = 1 + rank.recomputed;
+  if (!p.sequence_parallel) {
+    const double sum = all_reduce(bytes, tensor_group(p), rank.machine);
+    return forwards * sum + waited_for(sum, first.weights);
+  }
+  const double gather = all_gather(bytes, tensor_group(p), rank.machine);
+  const double scatter = reduce_scatter(bytes, tensor_group(p), rank.machine);
+  const double beside = waited_for(gather, first.input) + waited_for(scatter, first.weights);
+  if (sums == TensorSums::waited_for) {
+    return forwards * (gather + scatter) + gather + beside;
+  }
+  return forwards * (gathered_in_ring(gather, first.forward, p.tp) +
+                     summed_in_parts(scatter, second.forward)) +
+         gathered_in_ring(gather, second.input, p.tp) + beside;
+}
+
 }  // namespace
 
 double tensor_parallel(const Rank& rank) {
-  return 2 * directions(rank) *
-         all_reduce(bytes_of_hidden(rank), tensor_group(rank.plan->parallel), rank.machine);
+  const Parallelism& p = rank.plan->parallel;
+  if (p.tp == 1) {
+    return 0;
+  }
+  if (!runs_megatron_core(*rank.plan)) {
+    return 2 * directions(rank) * all_reduce(bytes_of_hidden(rank), tensor_group(p), rank.machine);
+  }
+  const LayerProducts& products = rank.layer.products;
+  const bool has_mixture = rank.sizes.experts > 1;
+  return sums_of_pair(products.into_attention, products.out_of_attention, rank.sums, rank) +
+         sums_of_pair(products.into_mlp, products.out_of_mlp,
+                      has_mixture ? TensorSums::waited_for : rank.sums, rank);
 }
 
 /// Keys and values go around once, their gradients beside them on the way back. A message's start

@@ -1,9 +1,10 @@
 // What a step waits for beside its kernels: other ranks and the host.
 //
-// Tensor parallelism's sums and mixtures' exchanges are waited for in full. Context parallelism's
-// keys travel while the tokens at hand are attended to. Sharded parameters are gathered for the
-// next layer, and gradients summed of the last one, while a layer computes; whoever reduces once a
-// step does so during the last backward, if the program overlaps at all.
+// Tensor parallelism's sums are waited for, but for what Megatron-Core starts beside the gradients
+// of weights, or Transformer Engine beside all products; mixtures' exchanges are, too. Context
+// parallelism's keys travel while the tokens at hand are attended to. Sharded parameters are
+// gathered for the next layer, and gradients summed of the last one, while a layer computes;
+// whoever reduces once a step does so during the last backward, if the program overlaps at all.
 #pragma once
 
 #include "workloads/plan/training_plan.hpp"
@@ -16,6 +17,7 @@ namespace highwater::timing {
 struct Rank {
   const TrainingPlan* plan = nullptr;
   Machine machine;
+  TensorSums sums = TensorSums::waited_for;
   Rates rates;
   LayerSizes sizes;
   Share share;

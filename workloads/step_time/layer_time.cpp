@@ -38,13 +38,17 @@ Product input_gradient(const Product& p) {
   return {p.rows, p.depth, p.columns};
 }
 
-/// A layer's products, with how many of each there are.
-struct Repeated {
-  Product product;
-  double times = 1;
-};
+ProductTime time_of(const Product& product, const Share& share, const Rates& rates) {
+  return {.forward = seconds_of(product, rates),
+          .input = seconds_of(input_gradient(product), rates),
+          .weights = share.trains_weights ? seconds_of(weights_gradient(product), rates) : 0};
+}
 
-std::array<Repeated, 4> layer_products(const LayerSizes& s, const Share& share) {
+ProductTime operator*(double times, const ProductTime& product) {
+  return {times * product.forward, times * product.input, times * product.weights};
+}
+
+LayerProducts layer_products(const LayerSizes& s, const Share& share, const Rates& rates) {
   const auto hidden = static_cast<double>(s.hidden);
   const auto queries = static_cast<double>(s.queries) / share.tp;
   const auto keys = static_cast<double>(s.keys) / share.tp;
@@ -52,28 +56,25 @@ std::array<Repeated, 4> layer_products(const LayerSizes& s, const Share& share) 
   const double local = static_cast<double>(s.experts) / share.ep;
   const double routed = share.tokens * static_cast<double>(s.chosen) / local;
   const auto inputs = static_cast<double>(s.ffn_inputs);
-  return {{{{share.tokens, queries + 2 * keys, hidden}},
-           {{share.tokens, hidden, queries}},
-           {{routed, inputs * ffn, hidden}, local},
-           {{routed, hidden, ffn}, local}}};
+  const auto time = [&](const Product& product, double times) {
+    return s.stretch * times * time_of(product, share, rates);
+  };
+  return {.into_attention = time({share.tokens, queries + 2 * keys, hidden}, 1),
+          .out_of_attention = time({share.tokens, hidden, queries}, 1),
+          .into_mlp = time({routed, inputs * ffn, hidden}, local),
+          .out_of_mlp = time({routed, hidden, ffn}, local)};
 }
 
-double forward_products(const LayerSizes& s, const Share& share, const Rates& rates) {
-  double seconds = 0;
-  for (const Repeated& each : layer_products(s, share)) {
-    seconds += each.times * seconds_of(each.product, rates);
+/// Of all four.
+ProductTime sum_of(const LayerProducts& products) {
+  ProductTime sum;
+  for (const ProductTime& each : {products.into_attention, products.out_of_attention,
+                                  products.into_mlp, products.out_of_mlp}) {
+    sum.forward += each.forward;
+    sum.input += each.input;
+    sum.weights += each.weights;
   }
-  return s.stretch * seconds;
-}
-
-double backward_products(const LayerSizes& s, const Share& share, const Rates& rates) {
-  double seconds = 0;
-  for (const Repeated& each : layer_products(s, share)) {
-    const double weights =
-        share.trains_weights ? seconds_of(weights_gradient(each.product), rates) : 0;
-    seconds += each.times * (seconds_of(input_gradient(each.product), rates) + weights);
-  }
-  return s.stretch * seconds;
+  return sum;
 }
 
 double forward_attention(const LayerSizes& s, const Share& share, const Rates& rates) {
@@ -123,18 +124,19 @@ double seconds_of(const Product& p, const Rates& rates) {
 LayerTime layer_time(const LayerSizes& sizes, const Share& share, const Rates& rates) {
   const double attention = forward_attention(sizes, share, rates);
   const double elementwise = forward_elementwise(sizes, share, rates);
-  return {.forward = {forward_products(sizes, share, rates), attention, elementwise},
-          .backward = {backward_products(sizes, share, rates), kAttentionBackward * attention,
-                       2 * elementwise}};
+  const LayerProducts products = layer_products(sizes, share, rates);
+  const ProductTime sum = sum_of(products);
+  return {.forward = {sum.forward, attention, elementwise},
+          .backward = {sum.input + sum.weights, kAttentionBackward * attention, 2 * elementwise},
+          .products = products};
 }
 
 LayerTime head_time(const LayerSizes& sizes, const Share& share, const Rates& rates) {
   const double columns = static_cast<double>(sizes.vocab) / share.tp;
   const Product logits{share.tokens, columns, static_cast<double>(sizes.hidden)};
   const double loss = kLossBytes * share.tokens * columns / rates.memory;
-  const double weights = share.trains_weights ? seconds_of(weights_gradient(logits), rates) : 0;
-  return {.forward = {seconds_of(logits, rates), 0, loss},
-          .backward = {seconds_of(input_gradient(logits), rates) + weights, 0, loss}};
+  const ProductTime time = time_of(logits, share, rates);
+  return {.forward = {time.forward, 0, loss}, .backward = {time.input + time.weights, 0, loss}};
 }
 
 }  // namespace highwater::timing

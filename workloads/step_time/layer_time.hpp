@@ -6,6 +6,8 @@
 // the products is bound by memory as well: each kernel reads and writes its tensors once.
 #pragma once
 
+#include <array>
+
 #include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/layer_sizes.hpp"
 #include "workloads/step_time/machine.hpp"
@@ -52,11 +54,29 @@ struct KernelTime {
   [[nodiscard]] double total() const { return products + attention + elementwise; }
 };
 
+/// Seconds of one of a layer's products: of its output, of the gradient of its input, and of that
+/// of its weights.
+struct ProductTime {
+  double forward = 0;
+  double input = 0;
+  double weights = 0;
+};
+
+/// A layer's products: into attention (queries, keys, values), out of it, into the MLP, out of it.
+struct LayerProducts {
+  ProductTime into_attention;
+  ProductTime out_of_attention;
+  ProductTime into_mlp;
+  ProductTime out_of_mlp;
+};
+
 struct LayerTime {
   KernelTime forward;
   KernelTime backward;
+  LayerProducts products;  ///< one by one; of the head none
 };
 
+/// All of the layer's experts that a rank has.
 LayerTime layer_time(const LayerSizes& sizes, const Share& share, const Rates& rates);
 
 /// The head's product and the loss, forward and backward.

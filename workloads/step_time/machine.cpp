@@ -89,13 +89,17 @@ const DataSheet& data_sheet_of(const Gpu& gpu) {
 
 }  // namespace
 
-Machine machine_of(const Gpu& gpu) {
+double nominal_network(const Gpu& gpu, const TimeAssumptions& assumed) {
+  return assumed.network.value_or(data_sheet_of(gpu).network * kGiga);
+}
+
+Machine machine_of(const Gpu& gpu, const TimeAssumptions& assumed) {
   const DataSheet& sheet = data_sheet_of(gpu);
   return {.half_operations = sheet.share * sheet.half * kTera,
           .full_operations = sheet.share * sheet.full * kTera,
           .memory = sheet.memory * kGiga,
           .link = kLinkShare * sheet.link * kGiga,
-          .network = kLinkShare * sheet.network * kGiga,
+          .network = kLinkShare * nominal_network(gpu, assumed),
           .host = kLinkShare * sheet.host * kGiga,
           .multiprocessors = gpu.multiprocessors};
 }

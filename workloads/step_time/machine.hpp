@@ -6,6 +6,7 @@
 #pragma once
 
 #include "workloads/plan/gpu.hpp"
+#include "workloads/step_time/assumptions.hpp"
 
 namespace highwater::timing {
 
@@ -24,6 +25,9 @@ struct Machine {
 inline constexpr int kGpusOfMachine = 8;
 
 /// A machine of eight such GPUs; one that no data sheet below describes counts as an A100.
-Machine machine_of(const Gpu& gpu);
+Machine machine_of(const Gpu& gpu, const TimeAssumptions& assumed = {});
+
+/// Bytes per GPU and second to other machines, as data sheets have it or as is assumed.
+double nominal_network(const Gpu& gpu, const TimeAssumptions& assumed);
 
 }  // namespace highwater::timing

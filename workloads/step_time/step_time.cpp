@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "workloads/plan/megatron_core.hpp"
+#include "workloads/plan/pipeline/stage_layers.hpp"
 #include "workloads/step_time/exposed.hpp"
 
 namespace highwater {
@@ -66,9 +68,11 @@ double of_micro_batch(const Rank& rank) {
          rank.ends.forward.total() + rank.ends.backward.total();
 }
 
-Rank rank_of(const TrainingPlan& plan) {
+Rank rank_of(const TrainingPlan& plan, const TimeAssumptions& assumed) {
   Rank rank{.plan = &plan};
-  rank.machine = machine_of(plan.gpu);
+  rank.machine = machine_of(plan.gpu, assumed);
+  rank.sums =
+      sums_beside_products(plan, assumed) ? TensorSums::beside_products : TensorSums::waited_for;
   rank.rates = rates_of(plan, rank.machine);
   rank.sizes = layer_sizes(plan.model);
   rank.share = share_of(plan);
@@ -78,20 +82,27 @@ Rank rank_of(const TrainingPlan& plan) {
   return rank;
 }
 
-/// The stage that takes longest: one with the most layers, or the last with the head.
-Rank slowest_stage(const TrainingPlan& plan) {
-  const Parallelism& p = plan.parallel;
-  Rank inner = rank_of(plan);
+/// Of all chunks of a pipeline's rank.
+double layers_of_stage(const Rank& rank, int stage) {
+  const Parallelism& p = rank.plan->parallel;
+  std::int64_t layers = 0;
+  for (const dist::LayerRange& range :
+       dist::stage_layers(rank.sizes.layers, p.pp, stage, model_chunks(p))) {
+    layers += range.count;
+  }
+  return static_cast<double>(layers);
+}
+
+/// The stage that takes longest: the first or the second, none of the others before the last having
+/// more layers (workloads/plan/pipeline/stage_layers.hpp), or the last with the head.
+Rank slowest_stage(const TrainingPlan& plan, const TimeAssumptions& assumed) {
+  const int stages = plan.parallel.pp;
+  Rank inner = rank_of(plan, assumed);
   Rank last = inner;
-  const auto layers = static_cast<double>(inner.sizes.layers);
-  const double stages = p.pp * model_chunks(p);
-  const double chunk = layers / stages;
-  const bool is_even = std::floor(chunk) == chunk;
-  // Uneven: the head counts as a layer (workloads/plan/pipeline/stage_layers.hpp).
-  inner.layers = model_chunks(p) * std::ceil(is_even ? chunk : (layers + 2) / stages);
-  last.layers = is_even ? inner.layers : std::max(inner.layers - model_chunks(p), 1.0);
+  inner.layers = std::max(layers_of_stage(inner, 0), stages > 2 ? layers_of_stage(inner, 1) : 0.0);
+  last.layers = layers_of_stage(last, stages - 1);
   last.ends = head_time(last.sizes, last.share, last.rates);
-  return p.pp == 1 || of_micro_batch(last) > of_micro_batch(inner) ? last : inner;
+  return stages == 1 || of_micro_batch(last) > of_micro_batch(inner) ? last : inner;
 }
 
 KernelTime both(const LayerTime& time) {
@@ -161,8 +172,14 @@ double StepTime::total() const {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
-StepTime step_time(const TrainingPlan& plan) {
-  const Rank rank = slowest_stage(plan);
+bool sums_beside_products(const TrainingPlan& plan, const TimeAssumptions& assumed) {
+  const Parallelism& p = plan.parallel;
+  return assumed.tensor_sums == TensorSums::beside_products && runs_megatron_core(plan) &&
+         p.tp > 1 && p.sequence_parallel;
+}
+
+StepTime step_time(const TrainingPlan& plan, const TimeAssumptions& assumed) {
+  const Rank rank = slowest_stage(plan, assumed);
   const double micro_batches = plan.grad_accum;
   StepTime time;
   add_kernels(rank, micro_batches, time);

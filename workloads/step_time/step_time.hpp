@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "workloads/plan/training_plan.hpp"
+#include "workloads/step_time/assumptions.hpp"
 
 namespace highwater {
 
@@ -50,6 +51,10 @@ struct StepTime {
 };
 
 /// @pre plan_problems(plan) is empty
-StepTime step_time(const TrainingPlan& plan);
+StepTime step_time(const TrainingPlan& plan, const TimeAssumptions& assumed = {});
+
+/// Whether the plan's tensor parallelism sums beside its products: Megatron-Core's does with
+/// sequence parallelism, if that is assumed.
+bool sums_beside_products(const TrainingPlan& plan, const TimeAssumptions& assumed);
 
 }  // namespace highwater

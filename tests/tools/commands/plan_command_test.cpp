@@ -154,11 +154,61 @@ TEST_CASE("plan: models that LLMem does not describe are simulated all the same"
 }
 
 TEST_CASE("plan: mistakes are reported together", "[cli][plan]") {
-  const CommandRun result =
-      run_line("plan --model gpt2 --gpus 6 --tp 4 --dp 2 --batch 3 --offload both");
+  const CommandRun result = run_line(
+      "plan --model gpt2 --gpus 6 --tp 4 --dp 2 --framework megatron --cp 0 --network fast");
   CHECK(result.code == ExitCode::usage);
-  for (const std::string text : {"--tp 4: 6 GPUs", "--dp: plan chooses", "--batch: plan chooses",
-                                 "--offload: plan chooses", "add --gpu or --capacity"}) {
+  for (const std::string text :
+       {"--dp 2 --tp 4: 6 GPUs cannot be divided into groups of 8", "--cp 0: use a number from 1",
+        "--framework: plan compares programs", "--network fast: not a rate",
+        "add --gpu or --capacity"}) {
     CHECK_THAT(result.err, Contains(text));
   }
+}
+
+TEST_CASE("plan: what is given of a division is kept, and settings are set", "[cli][plan]") {
+  const std::string options =
+      "plan --model llama-160m --seq 256 --precision bf16 --capacity 8GiB --gpus 4 "
+      "--global-batch 64 --rows 4 ";
+  const auto rows = [&](const std::string& fixed) {
+    return json_of(options + fixed).at("strategies").at("results").as_array();
+  };
+  const auto two = rows("--tp 2 --cp 1 --batch 4");
+  REQUIRE_FALSE(two.empty());
+  for (const auto& row : two) {
+    CHECK(row.at("plan").at("tp").as_int64() == 2);
+    CHECK(row.at("plan").at("cp").as_int64() == 1);
+    CHECK(row.at("plan").at("batch").as_int64() == 4);
+  }
+  for (const auto& row : rows("--dp-kind fsdp1")) {
+    CHECK(row.at("strategy").as_string() == "FSDP1");
+  }
+  const auto narrow = rows("--only Megatron --fp32-grads=false --checkpoint none --dp 4");
+  REQUIRE_FALSE(narrow.empty());
+  for (const auto& row : narrow) {
+    CHECK_FALSE(row.at("plan").at("fp32_grads").as_bool());
+    CHECK(row.at("plan").at("checkpoint").as_string() == "none");
+  }
+  CHECK(narrow.front().at("peak_reserved_bytes").as_int64() <
+        rows("--only Megatron --checkpoint none --dp 4")
+            .front()
+            .at("peak_reserved_bytes")
+            .as_int64());
+  CHECK_THAT(run_line(options + "--dp-kind fsdp1 --tp 4").out,
+             Contains("no strategy and no division of 4 GPUs has all that is given: --dp-kind "
+                      "fsdp1 --tp 4"));
+}
+
+TEST_CASE("plan: what is assumed of time is said", "[cli][plan]") {
+  const std::string options =
+      "plan --model llama-160m --seq 256 --precision bf16 --gpu a100-40 --gpus 16 --rows 1 "
+      "--global-batch 64 --only Megatron";
+  CHECK_THAT(run_line(options).out,
+             Contains("assumed: 25 GB/s from each GPU to other machines (--network), "
+                      "tensor-parallel sums waited for (--tp-comm-overlap)"));
+  const auto assumed = json_of(options + " --network 6.25 --tp-comm-overlap --tensor-first")
+                           .at("strategies")
+                           .at("assumptions");
+  CHECK(assumed.at("network_bytes_per_second").to_number<double>() == 6.25e9);
+  CHECK(assumed.at("tensor_sums").as_string() == "beside products");
+  CHECK(assumed.at("pipelines_beside_full_machines_only").as_bool());
 }

@@ -115,6 +115,21 @@ TEST_CASE("step time: a pipeline fills and drains, chunks divide that", "[worklo
         Approx(plain[StepPart::bubble] / 4));
 }
 
+// 48 layers on ten chunks, with the embedding and the head five each: the last rank has 24 layers
+// and the head, as it has without chunks.
+TEST_CASE("step time: the head takes the place of one layer", "[workloads][plan]") {
+  Parallelism parallel{.pp = 2};
+  const auto products = [&] {
+    TrainingPlan plan = megatron_plan(parallel, 8);
+    plan.model = model_preset("gpt2-xl");
+    return seconds(plan, StepPart::products);
+  };
+  const double whole = products();
+  parallel.schedule = PipelineSchedule::interleaved;
+  parallel.chunks = 5;
+  CHECK(products() == Approx(whole));
+}
+
 TEST_CASE("step time: sharded parameters travel beside the kernels", "[workloads][plan]") {
   Parallelism parallel{.dp = 8, .dp_kind = DataParallel::fsdp2};
   const double near = seconds(plan_of(parallel), StepPart::data_parallel);
@@ -133,6 +148,42 @@ TEST_CASE("step time: sums of activations are waited for", "[workloads][plan]") 
   const double sum = all_reduce(2.0 * 8192 * 4096, {4, 1}, h100);
   CHECK(seconds(plan_of({.tp = 4}), StepPart::tensor_parallel) == Approx(32 * 4 * sum));
   CHECK(seconds(plan_of({}), StepPart::tensor_parallel) == 0);
+}
+
+// Two gathers and two scatters forward, two gathers backward; what backward scatters goes on beside
+// the gradients of weights, which take longer here.
+TEST_CASE("step time: Megatron-Core sums gradients beside those of weights", "[workloads][plan]") {
+  const Machine h100 = machine_of(*find_gpu("h100-80"));
+  const double bytes = 2.0 * 8192 * 4096;
+  const double gather = all_gather(bytes, {2, 1}, h100);
+  const auto waited = [](const Parallelism& parallel) {
+    return seconds(megatron_plan(parallel, 1), StepPart::tensor_parallel);
+  };
+  CHECK(waited({.tp = 2, .sequence_parallel = true}) == Approx(32 * 6 * gather));
+  CHECK(waited({.tp = 2}) == Approx(32 * 2 * all_reduce(bytes, {2, 1}, h100)));
+}
+
+// Gathers are hidden but for what half of the product into the ring leaves; of each scatter forward
+// the last of four parts is waited for.
+TEST_CASE("step time: userbuffers hide sums behind products", "[workloads][plan]") {
+  const Machine h100 = machine_of(*find_gpu("h100-80"));
+  const TrainingPlan plan = megatron_plan({.tp = 2, .sequence_parallel = true}, 1);
+  const TimeAssumptions overlaps{.tensor_sums = TensorSums::beside_products};
+  const double gather = all_gather(2.0 * 8192 * 4096, {2, 1}, h100);
+  const double into_projection = seconds_of({8192, 2048, 4096}, rates_of(plan, h100));
+  REQUIRE(gather > into_projection / 2);
+  CHECK(step_time(plan, overlaps)[StepPart::tensor_parallel] ==
+        Approx(32 * (2 * gather / 4 + gather - into_projection / 2)).epsilon(1e-3));  // norms
+  const TrainingPlan unsplit = megatron_plan({.tp = 2}, 1);
+  CHECK(step_time(unsplit, overlaps)[StepPart::tensor_parallel] ==
+        step_time(unsplit)[StepPart::tensor_parallel]);
+}
+
+TEST_CASE("step time: another network than the DGX's", "[workloads][plan]") {
+  const Gpu& gpu = *find_gpu("a100-40");
+  CHECK(machine_of(gpu).network == Approx(0.8 * 25e9));
+  CHECK(machine_of(gpu, {.network = 6.25e9}).network == Approx(0.8 * 6.25e9));
+  CHECK(machine_of(gpu, {.network = 6.25e9}).link == machine_of(gpu).link);
 }
 
 TEST_CASE("step time: the optimizer reads and writes its states", "[workloads][plan]") {

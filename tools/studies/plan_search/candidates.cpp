@@ -127,11 +127,11 @@ std::vector<Variation> possible_variations(const Candidate& candidate, const Tra
   return all;
 }
 
-void time_variations(Candidate& candidate) {
+void time_variations(Candidate& candidate, const TimeAssumptions& assumed) {
   TrainingPlan plan = candidate.plan;
   for (Variation& each : candidate.variations) {
     set_variation(each, plan);
-    each.seconds = 1 / step_time(plan).sequences_per_second();
+    each.seconds = 1 / step_time(plan, assumed).sequences_per_second();
   }
   std::ranges::stable_sort(candidate.variations, {}, &Variation::seconds);
 }
@@ -156,7 +156,9 @@ bool suits_grid(const TrainingPlan& plan) {
 class Collector {
  public:
   Collector(const TrainingPlan& base, const CandidateChoice& choice)
-      : base_(base), choice_(choice), layouts_(layouts(base, choice.gpus)) {}
+      : base_(base),
+        choice_(choice),
+        layouts_(layouts(base, choice.gpus, choice.fixed, choice.pipelines)) {}
 
   Candidates collect() {
     for (std::size_t kind = choice_.least_given_up; kind <= choice_.most_given_up; ++kind) {
@@ -169,12 +171,26 @@ class Collector {
     for (const auto& [reason, names] : left_out_) {
       result_.left_out.push_back(fmt::format("{}: {}", fmt::join(names, "; "), reason));
     }
+    if (result_.runnable.empty() && result_.left_out.empty()) {
+      result_.left_out.push_back(nothing_left());
+    }
     return std::move(result_);
   }
 
  private:
   [[nodiscard]] bool is_for_model(const StrategyRow& row) const {
     return shape_of(base_.model).experts > 0 || !row.traits.is_for_mixtures;
+  }
+
+  [[nodiscard]] std::string nothing_left() const {
+    std::string words;
+    for (const auto& [name, text] : choice_.fixed.chosen) {
+      words += fmt::format(" --{} {}", name, text);
+    }
+    return fmt::format(
+        "no strategy and no division of {} GPUs has all that is given:{}; leave out "
+        "one of these",
+        choice_.gpus, words);
   }
 
   void add_layouts(const StrategyRow& row, std::size_t kind) {
@@ -189,17 +205,33 @@ class Collector {
     Candidate candidate{.strategy = &row, .kind = kind, .plan = base_};
     apply_layout(layout, candidate.plan);
     row.apply(candidate.plan);
+    apply_settings(choice_.fixed, candidate.plan);
     const TrainingKind& training = training_kinds()[kind];
     if (!suits_grid(candidate.plan) || !training.applies(candidate.plan, row.states)) {
       return;
     }
     training.apply(candidate.plan, row.states);
     candidate.variations = possible_variations(candidate, base_, choice_);
-    keep_runnable(candidate);
+    if (keeps_any_fixed(candidate)) {
+      keep_runnable(candidate);
+    }
     if (!candidate.variations.empty()) {
-      time_variations(candidate);
+      time_variations(candidate, choice_.assumed);
       result_.runnable.push_back(std::move(candidate));
     }
+  }
+
+  /// Leaves the variations that have what is given; false if there were some, and none has it.
+  [[nodiscard]] bool keeps_any_fixed(Candidate& candidate) const {
+    const bool had_none = candidate.variations.empty();
+    TrainingPlan plan = candidate.plan;
+    if (!choice_.fixed.chosen.empty()) {
+      std::erase_if(candidate.variations, [&](const Variation& each) {
+        set_variation(each, plan);
+        return !keeps_fixed(choice_.fixed, plan);
+      });
+    }
+    return had_none || !candidate.variations.empty();
   }
 
   /// Rules ask about checkpoints and schedules, and hardly about sizes: whoever carries a variation

@@ -41,6 +41,9 @@ struct CandidateChoice {
   std::string only;                          ///< part of the names of strategies; empty: all
   std::size_t least_given_up = 0;            ///< index of a kind of training
   std::size_t most_given_up = 0;
+  FixedOptions fixed;  ///< what is not searched
+  PipelineRule pipelines = PipelineRule::any;
+  TimeAssumptions assumed;
 };
 
 /// Candidates that the generator can run, and why others were left out.

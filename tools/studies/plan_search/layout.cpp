@@ -14,14 +14,34 @@ bool can_be_cut(const TrainingPlan& plan, int cp) {
 /// Longest ring that Llama 3's report trains with (arXiv 2407.21783, table 4).
 constexpr int kMostContextRanks = 16;
 
-std::vector<int> context_sizes(const TrainingPlan& plan, int gpus) {
-  std::vector<int> sizes{1};
-  for (int cp = 2; cp <= std::min(gpus, kMostContextRanks); cp *= 2) {
-    if (gpus % cp == 0 && can_be_cut(plan, cp)) {
+std::vector<int> context_sizes(const TrainingPlan& plan, int gpus, std::optional<int> fixed) {
+  std::vector<int> sizes;
+  const int most = fixed.value_or(std::min(gpus, kMostContextRanks));
+  for (int cp = fixed.value_or(1); cp <= most; cp *= 2) {
+    if (gpus % cp == 0 && (cp == 1 || can_be_cut(plan, cp))) {
       sizes.push_back(cp);
     }
   }
   return sizes;
+}
+
+/// The sizes of one axis among `gpus` GPUs, up to `most` unless one is given.
+std::vector<int> divisors(int gpus, int most, std::optional<int> fixed) {
+  std::vector<int> sizes;
+  for (int size = fixed.value_or(1); size <= fixed.value_or(most); ++size) {
+    if (gpus % size == 0) {
+      sizes.push_back(size);
+    }
+  }
+  return sizes;
+}
+
+bool is_tried(const Layout& layout, const FixedOptions& fixed, PipelineRule rule) {
+  const bool keeps_rule =
+      rule == PipelineRule::any || layout.pp == 1 || layout.tp == kRanksOfMachine;
+  return keeps_rule && layout.dp == fixed_size(fixed, "dp").value_or(layout.dp) &&
+         layout.ep == fixed_size(fixed, "ep").value_or(layout.ep) &&
+         layout.replicas == fixed_size(fixed, "dp-replicate").value_or(layout.replicas);
 }
 
 /// The same sizes with experts spread, and with a copy of the model for each machine.
@@ -55,18 +75,18 @@ Axes used_axes(const Layout& layout) {
   return axes;
 }
 
-std::vector<Layout> layouts(const TrainingPlan& base, int gpus) {
+std::vector<Layout> layouts(const TrainingPlan& base, int gpus, const FixedOptions& fixed,
+                            PipelineRule rule) {
   std::vector<Layout> all;
-  for (const int cp : context_sizes(base, gpus)) {
-    for (int tp = 1; tp <= std::min(gpus / cp, kRanksOfMachine); ++tp) {
-      for (int pp = 1; pp <= gpus / cp / tp; ++pp) {
-        if (gpus % (cp * tp * pp) == 0) {
-          const Layout plain{.dp = gpus / (cp * tp * pp), .tp = tp, .pp = pp, .cp = cp};
-          add_refinements(base, plain, all);
-        }
+  for (const int cp : context_sizes(base, gpus, fixed_size(fixed, "cp"))) {
+    for (const int tp : divisors(gpus / cp, kRanksOfMachine, fixed_size(fixed, "tp"))) {
+      const int rest = gpus / cp / tp;
+      for (const int pp : divisors(rest, rest, fixed_size(fixed, "pp"))) {
+        add_refinements(base, {.dp = rest / pp, .tp = tp, .pp = pp, .cp = cp}, all);
       }
     }
   }
+  std::erase_if(all, [&](const Layout& each) { return !is_tried(each, fixed, rule); });
   return all;
 }
 

@@ -1,8 +1,10 @@
 // How a job's GPUs are divided over the axes of parallelism.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include "tools/studies/plan_search/fixed_options.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
@@ -50,9 +52,18 @@ constexpr Axes operator|(Axis a, Axis b) {
 /// The axes with more than one rank.
 Axes used_axes(const Layout& layout);
 
+/// Which pipelines are tried.
+enum class PipelineRule : std::uint8_t {
+  any,
+  beside_full_machines  ///< only where tensor parallelism fills a machine (arXiv 2104.04473,
+                        ///< section 3.2, takeaway 1)
+};
+
 /// Every division of `gpus` GPUs over axes that the model has: context parallelism in powers of two
-/// as far as the sequences can be cut, expert parallelism in divisors of the experts.
-std::vector<Layout> layouts(const TrainingPlan& base, int gpus);
+/// as far as the sequences can be cut, expert parallelism in divisors of the experts. Sizes that
+/// are fixed are the only ones of their axes.
+std::vector<Layout> layouts(const TrainingPlan& base, int gpus, const FixedOptions& fixed = {},
+                            PipelineRule rule = PipelineRule::any);
 
 /// Sets the sizes in `plan`.
 void apply_layout(const Layout& layout, TrainingPlan& plan);

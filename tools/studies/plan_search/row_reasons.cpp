@@ -38,12 +38,19 @@ std::vector<Excess> excesses(const StrategyResult& row, const StrategyResult& fi
   return all;
 }
 
+/// Products take longer where a stage has more of them than its share: the last has the head.
+std::string part_text(StepPart part, const TrainingPlan& plan) {
+  const bool is_of_a_stage = part == StepPart::products && plan.parallel.pp > 1;
+  return is_of_a_stage ? "matrix products of the longest stage" : std::string(to_string(part));
+}
+
 std::string excess_text(const StrategyResult& row, const StrategyResult& first) {
   std::vector<std::string> words;
   for (const Excess& each : excesses(row, first)) {
-    words.push_back(fmt::format("{} +{:.0f} %", to_string(each.part), 100 * each.share));
+    words.push_back(
+        fmt::format("{:.0f} % for {}", 100 * each.share, part_text(each.part, row.plan)));
   }
-  return fmt::format("{}", fmt::join(words, ", "));
+  return words.empty() ? "" : fmt::format("longer by {}", fmt::join(words, ", "));
 }
 
 /// What distinguishes the variation from the row's own.
@@ -69,6 +76,9 @@ std::string refused_text(const StrategyResult& row) {
     return "";
   }
   const double faster = seconds_per_sequence(row) / row.refused->seconds - 1;
+  if (faster < kWorthSaying) {
+    return "";
+  }
   return fmt::format("{} would be {:.0f} % faster, but does not fit",
                      words_of(*row.refused, row.plan), 100 * faster);
 }

@@ -8,8 +8,8 @@
 
 namespace highwater {
 
-/// "recomputation +12 %, pipeline bubble +4 %; batch 4 would be 6 % faster, but does not fit". The
-/// shares are of the first row's time for a sequence.
+/// "longer by 12 % for recomputation, 4 % for pipeline bubble; batch 4 would be 6 % faster, but
+/// does not fit". The shares are of the first row's time for a sequence.
 std::string why_not_higher(const StrategyResult& row, const StrategyResult& first);
 
 }  // namespace highwater

@@ -6,7 +6,10 @@
 #include <string>
 
 #include "tools/studies/memory_request.hpp"
+#include "tools/studies/plan_search/fixed_options.hpp"
+#include "tools/studies/plan_search/layout.hpp"
 #include "tools/studies/planned_run.hpp"
+#include "workloads/step_time/assumptions.hpp"
 
 namespace highwater {
 
@@ -23,6 +26,9 @@ struct SearchOptions {
       most_given_up;  ///< kind of training; absent: full training, or all others
   double margin = kUsualMargin;
   std::size_t rows = 10;
+  FixedOptions fixed;  ///< what is not searched
+  PipelineRule pipelines = PipelineRule::any;
+  TimeAssumptions assumed;
 };
 
 struct SearchRequest {

@@ -199,8 +199,8 @@ class BestFirst {
     const Candidate& c = candidates_[place.candidate];
     StrategyResult row{.strategy = c.strategy, .kind = c.kind};
     row.plan = varied(c, c.variations[place.variation]);
-    row.time = step_time(row.plan);
-    row.capacity = allocator_share(row.plan, request_.device);
+    row.time = step_time(row.plan, request_.options.assumed);
+    row.capacity = allocator_share(row.plan, request_);
     row.peak = trial.peak;
     row.fits = trial.fits;
     row.refused = refused_before(c, place.variation);
@@ -303,9 +303,10 @@ class BestFirst {
 StrategySearch search_kinds(const SearchRequest& request, std::size_t least, std::size_t most,
                             Fleet& fleet) {
   StrategySearch found;
-  Candidates candidates = candidates_for(
-      request.run.plan,
-      {request.gpus, request.options.global_batch, request.options.only, least, most});
+  const SearchOptions& options = request.options;
+  Candidates candidates =
+      candidates_for(request.run.plan, {request.gpus, options.global_batch, options.only, least,
+                                        most, options.fixed, options.pipelines, options.assumed});
   found.left_out = std::move(candidates.left_out);
   found.candidates = candidates.runnable.size();
   for (const Candidate& each : candidates.runnable) {

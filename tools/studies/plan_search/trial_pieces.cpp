@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/studies/plan_search/overlap_buffers.hpp"
 #include "traces/error.hpp"
 #include "workloads/training/outside_memory.hpp"
 
@@ -29,12 +30,14 @@ VariationTrial together(std::span<const VariationTrial> ranks) {
 
 }  // namespace
 
-Bytes allocator_share(const TrainingPlan& plan, Bytes device) {
-  return device - std::min(device, outside_memory(plan).total());
+Bytes allocator_share(const TrainingPlan& plan, const SearchRequest& request) {
+  const Bytes outside =
+      outside_memory(plan).total() + overlap_buffers(plan, request.options.assumed);
+  return request.device - std::min(request.device, outside);
 }
 
 Bytes row_limit(const TrainingPlan& plan, const SearchRequest& request) {
-  return without_margin(allocator_share(plan, request.device), request.options.margin);
+  return without_margin(allocator_share(plan, request), request.options.margin);
 }
 
 TrialPieces::TrialPieces(const SearchRequest& request, const std::vector<Candidate>& candidates,
@@ -135,7 +138,7 @@ MemoryTrial TrialPieces::simulated(const TrainingPlan& plan, int rank, Extent ex
   if (extent == Extent::unlimited) {
     return try_rank(plan, rank, memory, Bytes{UINT64_MAX});
   }
-  memory.capacity = allocator_share(plan, request_->device);
+  memory.capacity = allocator_share(plan, *request_);
   const Bytes limit = row_limit(plan, *request_);
   return extent == Extent::part ? try_part(plan, memory, limit)
                                 : try_rank(plan, rank, memory, limit);

@@ -34,7 +34,7 @@ struct VariationTrial {
 };
 
 /// How much of a device the allocator gets in a job of the plan's size.
-Bytes allocator_share(const TrainingPlan& plan, Bytes device);
+Bytes allocator_share(const TrainingPlan& plan, const SearchRequest& request);
 
 /// What of that a row may take.
 Bytes row_limit(const TrainingPlan& plan, const SearchRequest& request);

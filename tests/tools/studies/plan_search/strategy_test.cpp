@@ -8,6 +8,7 @@
 #include "tests/support/recorded_releases.hpp"
 #include "tools/studies/plan_search/least_memory.hpp"
 #include "tools/studies/plan_search/memory_trial.hpp"
+#include "tools/studies/plan_search/overlap_buffers.hpp"
 #include "tools/studies/plan_search/row_reasons.hpp"
 #include "tools/studies/plan_search/strategy_search.hpp"
 #include "workloads/plan/catalog/presets.hpp"
@@ -169,6 +170,65 @@ TEST_CASE("strategies: a reason is given once, with the strategies that it keeps
     reasons.insert(sentence.substr(sentence.find(": ")));
   }
   CHECK(reasons.size() == found.left_out.size());
+}
+
+TEST_CASE("strategies: sizes that are given are the only ones", "[cli][plan]") {
+  const TrainingPlan plan = base("llama-160m");
+  const auto with = [&](const OptionWords& chosen, PipelineRule rule = PipelineRule::any) {
+    return layouts(plan, 32, {.chosen = chosen}, rule);
+  };
+  const std::vector<Layout> all = layouts(plan, 32);
+  const std::vector<Layout> some = with({{"tp", "4"}, {"cp", "2"}});
+  CHECK(some.size() == static_cast<std::size_t>(std::ranges::count_if(
+                           all, [](const Layout& each) { return each.tp == 4 && each.cp == 2; })));
+  CHECK_FALSE(some.empty());
+  CHECK(with({{"tp", "16"}}).front().tp == 16);  // beyond what is tried by itself
+  CHECK(with({{"dp", "3"}}).empty());
+  for (const Layout& each : with({}, PipelineRule::beside_full_machines)) {
+    CHECK((each.pp == 1 || each.tp == 8));
+  }
+}
+
+TEST_CASE("strategies: what is given of a variation is kept", "[cli][plan]") {
+  CandidateChoice choice{.gpus = 4, .global_batch = 32};
+  choice.fixed.chosen = {{"pp", "2"}, {"pp-chunks", "2"}, {"batch", "4"}};
+  const Candidates found = candidates_for(base("llama-160m"), choice);
+  CHECK_FALSE(found.runnable.empty());
+  for (const Candidate& candidate : found.runnable) {
+    CHECK(candidate.plan.parallel.pp == 2);
+    for (const Variation& each : candidate.variations) {
+      CHECK(each.chunks == 2);
+      CHECK(each.batch == 4);
+    }
+  }
+}
+
+TEST_CASE("strategies: settings hold where a program has them", "[cli][plan]") {
+  CandidateChoice choice{.gpus = 4, .global_batch = 32};
+  choice.fixed.settings = {{"fp32-grads", "false"}};
+  std::set<bool> seen;
+  for (const Candidate& candidate : candidates_for(base("llama-160m"), choice).runnable) {
+    const bool has_it = candidate.plan.model_code == ModelCode::megatron;
+    CHECK(candidate.plan.parallel.megatron.fp32_grads != has_it);
+    seen.insert(has_it);
+  }
+  CHECK(seen.size() == 2);
+}
+
+// Megatron-LM's buffers of [sequence * batch / cp, hidden] in 16 bits, ten of them; llama-160m has
+// 768.
+TEST_CASE("strategies: buffers of overlapped sums", "[cli][plan]") {
+  TrainingPlan plan = base("llama-160m");
+  plan.model_code = ModelCode::megatron;
+  plan.batch = 2;
+  plan.parallel.tp = 2;
+  plan.parallel.cp = 2;
+  plan.parallel.sequence_parallel = true;
+  const TimeAssumptions overlaps{.tensor_sums = TensorSums::beside_products};
+  CHECK(overlap_buffers(plan, overlaps) == Bytes{10 * 256 * 768 * 2});
+  CHECK(overlap_buffers(plan, {}) == Bytes{});
+  plan.parallel.sequence_parallel = false;
+  CHECK(overlap_buffers(plan, overlaps) == Bytes{});
 }
 
 TEST_CASE("strategies: those that fit are in order of time, within the margin", "[cli][plan]") {

@@ -349,6 +349,12 @@ class PlanOptions(TrainingOptions, total=False):
     """only strategies with NAME in their name"""
     rows: int
     """rows to find; default 10"""
+    tensor_first: bool
+    """pipelines only where tensor parallelism fills a machine"""
+    tp_comm_overlap: bool
+    """time: Megatron-Core's tensor-parallel sums run beside products (Transformer Engine)"""
+    network: str
+    """time: of a GPU to other machines; default: that of `gpu`'s DGX"""
     llmem_base: int | str
     """LLMem's m_base, the memory in use before training; default 1100 MiB"""
     formulas_only: bool

@@ -21,7 +21,9 @@ SWITCHES = frozenset({
     "published",
     "resume",
     "stacks",
+    "tensor-first",
     "timeline",
+    "tp-comm-overlap",
 })
 
 #: Commands whose work can be cut into parts.

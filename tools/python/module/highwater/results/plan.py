@@ -98,6 +98,15 @@ class PlanStrategiesResult(Record):
 
 
 @dataclass(frozen=True)
+class PlanStrategiesAssumptions(Record):
+    """A part of Plan."""
+
+    network_bytes_per_second: float
+    tensor_sums: str
+    pipelines_beside_full_machines_only: bool
+
+
+@dataclass(frozen=True)
 class PlanStrategiesStatesAboveAGpu(Record):
     """A part of Plan."""
 
@@ -113,6 +122,9 @@ class PlanStrategies(Record):
     results: tuple[PlanStrategiesResult, ...]
     global_batch: int
     margin: float
+    fixed: dict[str, str]
+    settings: dict[str, str]
+    assumptions: PlanStrategiesAssumptions
     states_above_a_gpu: PlanStrategiesStatesAboveAGpu | None
     not_simulated: tuple[str, ...]
     candidates: int
@@ -121,6 +133,7 @@ class PlanStrategies(Record):
 
     _parts: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "results": items(PlanStrategiesResult.from_json),
+        "assumptions": PlanStrategiesAssumptions.from_json,
         "states_above_a_gpu": PlanStrategiesStatesAboveAGpu.from_json,
         "not_simulated": items(plain),
     }

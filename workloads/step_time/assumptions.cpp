@@ -1,0 +1,9 @@
+#include "workloads/step_time/assumptions.hpp"
+
+namespace highwater {
+
+std::string_view to_string(TensorSums sums) {
+  return sums == TensorSums::beside_products ? "beside products" : "waited for";
+}
+
+}  // namespace highwater
