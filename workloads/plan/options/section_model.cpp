@@ -48,7 +48,7 @@ constexpr OptionAxis kModel{
 Complaint set_hidden(TrainingPlan& plan, std::string_view text, const AllowedValues& range) {
   const Reading<std::int64_t> hidden = read_whole(text, range);
   if (!hidden.value || plan.model.name.empty()) {  // without a model that is what is wrong
-    return hidden.complaint;
+    return assign(hidden, plan.model.width);
   }
   return set_width(plan.model, *hidden.value);
 }

@@ -31,6 +31,9 @@ class TextMaker {
     if (option.name == "seq" && coin()) {
       return whole({1, 4096}) + "," + whole({1, 4096});
     }
+    if (option.name == "hidden") {  // in heads of 64, as both models have
+      return fmt::format("{}", 64 * std::uniform_int_distribution(1, 64)(random_));
+    }
     if (const auto* words = std::get_if<AllowedWords>(&option.axis.allowed)) {
       return word(*words);
     }
