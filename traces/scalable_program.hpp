@@ -6,7 +6,9 @@
 //     unit * factor * floor(sum of terms), held between `least` and `most`,
 //
 // where factor and terms are products of powers of the integers and coefficients are fractions:
-// polynomials, sizes rounded up or down to multiples, and sizes that saturate.
+// polynomials, sizes rounded up or down to multiples, and sizes that saturate. A workspace of a
+// kernel may exist above a threshold only (`presence`), and grow again far beyond its limit
+// (`resume`).
 #pragma once
 
 #include <array>
@@ -49,6 +51,8 @@ struct SizeFormula {
   std::uint64_t unit = 1;
   std::optional<Bytes> least;
   std::optional<Bytes> most;
+  std::uint64_t resume = 0;  ///< beyond `most`: unit * ceil(factor * floor(sum) / resume); 0: never
+  std::vector<SizeTerm> presence;  ///< no request where their sum is below 1; empty: always one
   FormulaBasis basis = FormulaBasis::confirmed;
   Bytes largest_recorded;
 
@@ -86,9 +90,17 @@ struct FittedPoint {
 struct HeldOutCheck {
   std::uint64_t point = 0;  ///< index into ScalableProgram::points
   std::uint64_t other_sizes = 0;
+  std::uint64_t unconfirmed = 0;  ///< of all that differ: what the others left open, since their
+                                  ///< formulas are not confirmed, or their sums too short for the
+                                  ///< workspaces that they have here
   std::uint64_t missing = 0;
   std::uint64_t additional = 0;
   PeakBytes predicted{};
+
+  /// Requests that came out differently although nothing spoke against what the others said.
+  [[nodiscard]] std::uint64_t wrong() const {
+    return other_sizes - unconfirmed + missing + additional;
+  }
 
   bool operator==(const HeldOutCheck&) const = default;
 };

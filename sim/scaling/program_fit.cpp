@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "sim/scaling/run_alignment.hpp"
 #include "sim/scaling/scaled_requests.hpp"
+#include "sim/scaling/size_at.hpp"
 #include "sim/scaling/size_fit.hpp"
 
 namespace highwater {
@@ -71,8 +73,10 @@ class ChangeCounter {
 
 class ProgramFitter {
  public:
-  ProgramFitter(const std::vector<std::string>& integers, std::span<const FitRun> runs)
+  ProgramFitter(const std::vector<std::string>& integers, std::span<const FitRun> runs,
+                const ReductionWays& ways)
       : runs_(runs),
+        ways_(ways),
         base_(largest_run(runs)),
         side_(runs[base_]),
         phases_(phases_of(side_)),
@@ -90,6 +94,7 @@ class ProgramFitter {
     }
     take_samples_of_base();
     make_requests();
+    count_changes_of_base();
     fit_.changes = changes_.take();
     return std::move(fit_);
   }
@@ -114,14 +119,31 @@ class ProgramFitter {
   void take_samples_of_base() {
     for (std::uint32_t ordinal = 0; ordinal < samples_.size(); ++ordinal) {
       samples_[ordinal][base_] = side_.request_of(ordinal).bytes;
+    }
+  }
+
+  void count_changes_of_base() {
+    for (std::uint32_t ordinal = 0; ordinal < samples_.size(); ++ordinal) {
       std::vector<bool> made_by;
       for (const auto& sample : samples_[ordinal]) {
         made_by.push_back(sample.has_value());
       }
-      if (std::ranges::find(made_by, false) != made_by.end()) {
+      if (std::ranges::find(made_by, false) != made_by.end() && !is_foretold(ordinal, made_by)) {
         changes_.add(side_, base_, ordinal, phases_[ordinal], made_by);
       }
     }
+  }
+
+  /// Whether the formula says of every recording without this request that it makes none.
+  bool is_foretold(std::uint32_t ordinal, const std::vector<bool>& made_by) const {
+    const SizeFormula& formula = fit_.program.formulas[formula_numbers_[ordinal]];
+    for (std::size_t i = 0; i < made_by.size(); ++i) {
+      const auto size = size_at(formula, runs_[i].values);
+      if (!made_by[i] && (!size || size->bytes.count() != 0)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   std::vector<Values> points() const {
@@ -133,16 +155,38 @@ class ProgramFitter {
   }
 
   void make_requests() {
-    SizeFitter fitter(points());
-    std::map<const SizeFormula*, std::uint64_t> numbers;
-    std::uint32_t ordinal = 0;
+    find_formulas();
+    std::size_t ordinal = 0;
     fit_.program.requests = without_events(*runs_[base_].requests);
     for (Event event : runs_[base_].requests->events) {
       if (event.kind == EventKind::alloc) {
-        event.value = number_of(fitter.fit(samples_[ordinal++]), numbers);
+        event.value = formula_numbers_[ordinal++];
       }
       fit_.program.requests.events.push_back(event);
     }
+  }
+
+  void find_formulas() {
+    SizeFitter fitter(points());
+    const FoundWorkspaces found = find_workspaces(side_, base_, samples_, ways_, fitter);
+    const std::set<std::uint32_t> doubtful(found.unexplained.begin(), found.unexplained.end());
+    fit_.unexplained_workspaces = doubtful.size();
+    std::map<const SizeFormula*, std::uint64_t> numbers;
+    for (std::uint32_t ordinal = 0; ordinal < samples_.size(); ++ordinal) {
+      const auto workspace = found.formulas.find(ordinal);
+      if (workspace != found.formulas.end()) {
+        formula_numbers_.push_back(number_of_equal(workspace->second));
+      } else if (doubtful.contains(ordinal)) {
+        formula_numbers_.push_back(number_of_equal(doubted(fitter.fit(samples_[ordinal]))));
+      } else {
+        formula_numbers_.push_back(number_of(fitter.fit(samples_[ordinal]), numbers));
+      }
+    }
+  }
+
+  static SizeFormula doubted(SizeFormula formula) {
+    formula.basis = std::max(formula.basis, FormulaBasis::determined);
+    return formula;
   }
 
   std::uint64_t number_of(const SizeFormula& formula,
@@ -154,13 +198,94 @@ class ProgramFitter {
     return number->second;
   }
 
+  std::uint64_t number_of_equal(const SizeFormula& formula) {
+    auto& formulas = fit_.program.formulas;
+    const auto known = std::ranges::find(formulas, formula);
+    const auto number = static_cast<std::uint64_t>(known - formulas.begin());
+    if (known == formulas.end()) {
+      formulas.push_back(formula);
+    }
+    return number;
+  }
+
   std::span<const FitRun> runs_;
+  const ReductionWays& ways_;
   std::size_t base_;
   RunSide side_;
   std::vector<std::string> phases_;
-  std::vector<SizeSamples> samples_;  ///< by ordinal of the base
+  std::vector<SizeSamples> samples_;            ///< by ordinal of the base
+  std::vector<std::uint64_t> formula_numbers_;  ///< the same
   ChangeCounter changes_;
   ProgramFit fit_;
+};
+
+/// The requests of a program beside those of a recording at the same values.
+class PointComparison {
+ public:
+  PointComparison(const ScalableProgram& program, const FitRun& run)
+      : program_(program),
+        predicted_(requests_at(program, run.values)),
+        here_({"", &predicted_.trace, run.values}),
+        there_(run) {
+    point_.name = run.name;
+    point_.values = run.values;
+    point_.requests = there_.partners.size();
+  }
+
+  ComparedPoint run() {
+    align_runs(here_, there_, {point_.values, point_.values});
+    for (std::uint32_t ordinal = 0; ordinal < there_.partners.size(); ++ordinal) {
+      compare(ordinal);
+    }
+    point_.additional = static_cast<std::uint64_t>(std::ranges::count(here_.partners, kNoPartner));
+    point_.reordered = reordered_frees(here_, there_);
+    count_open();
+    return point_;
+  }
+
+ private:
+  [[nodiscard]] bool is_confirmed(std::uint32_t ordinal) const {
+    return program_.formulas[predicted_.formulas[ordinal]].basis == FormulaBasis::confirmed;
+  }
+
+  void compare(std::uint32_t ordinal) {
+    const std::uint32_t partner = there_.partners[ordinal];
+    if (partner == kNoPartner) {
+      ++point_.missing;
+    } else if (here_.request_of(partner).bytes != there_.request_of(ordinal).bytes) {
+      ++point_.other_sizes;
+      point_.unconfirmed += is_confirmed(partner) ? 0U : 1U;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t missing_workspaces() const {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < there_.requests.size(); ++i) {
+      if (const auto pair = workspace_at(there_.requests, i)) {
+        count += there_.partners[pair->buffer] == kNoPartner ? 1U : 0U;
+        count += there_.partners[pair->counters] == kNoPartner ? 1U : 0U;
+      }
+    }
+    return count;
+  }
+
+  /// A request of another size than an unconfirmed formula says is one that is additional and one
+  /// that is missing.
+  void count_open() {
+    std::uint64_t additional = 0;
+    for (std::uint32_t ordinal = 0; ordinal < here_.partners.size(); ++ordinal) {
+      additional += here_.partners[ordinal] == kNoPartner && !is_confirmed(ordinal) ? 1U : 0U;
+    }
+    const std::uint64_t workspaces = missing_workspaces();
+    point_.unconfirmed +=
+        additional + workspaces + std::min(additional, point_.missing - workspaces);
+  }
+
+  const ScalableProgram& program_;
+  ScaledRequests predicted_;
+  RunSide here_;
+  RunSide there_;
+  ComparedPoint point_;
 };
 
 }  // namespace
@@ -171,28 +296,13 @@ std::size_t largest_run(std::span<const FitRun> runs) {
   return static_cast<std::size_t>(most - runs.begin());
 }
 
-ProgramFit fit_program(const std::vector<std::string>& integers, std::span<const FitRun> runs) {
-  return ProgramFitter(integers, runs).run();
+ProgramFit fit_program(const std::vector<std::string>& integers, std::span<const FitRun> runs,
+                       const ReductionWays& ways) {
+  return ProgramFitter(integers, runs, ways).run();
 }
 
-FittedPoint compare_with(const ScalableProgram& program, const FitRun& run) {
-  const RequestTrace predicted = requests_at(program, run.values).trace;
-  RunSide here({"", &predicted, run.values});
-  RunSide there(run);
-  align_runs(here, there, {run.values, run.values});
-  FittedPoint point{.name = run.name, .values = run.values};
-  point.requests = there.partners.size();
-  for (std::uint32_t ordinal = 0; ordinal < there.partners.size(); ++ordinal) {
-    const std::uint32_t partner = there.partners[ordinal];
-    const bool is_paired = partner != kNoPartner;
-    point.missing += is_paired ? 0U : 1U;
-    point.other_sizes +=
-        is_paired && here.request_of(partner).bytes != there.request_of(ordinal).bytes ? 1U : 0U;
-  }
-  const auto unpaired = std::ranges::count(here.partners, kNoPartner);
-  point.additional = static_cast<std::uint64_t>(unpaired);
-  point.reordered = reordered_frees(here, there);
-  return point;
+ComparedPoint compare_with(const ScalableProgram& program, const FitRun& run) {
+  return PointComparison(program, run).run();
 }
 
 }  // namespace highwater

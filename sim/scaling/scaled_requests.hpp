@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/scaling/monomials.hpp"
 #include "traces/request_trace.hpp"
@@ -12,8 +13,17 @@ namespace highwater {
 /// Which sizes the formulas that are estimated give.
 enum class EstimatedSizes : std::uint8_t {
   likely,    ///< what their lines say
-  smallest,  ///< no more than was recorded: they have stopped to grow
+  smallest,  ///< no more than was recorded: they, and scratch, have stopped to grow
   largest,   ///< twice what their lines say
+};
+
+/// Scratch (scratch_sizes.hpp) that is live where most bytes are.
+struct ScratchAtPeak {
+  std::uint64_t requests = 0;
+  Bytes total;
+  Bytes largest;           ///< one of them
+  Bytes largest_recorded;  ///< the most that a recording shows of this one
+  StackId stack;           ///< who asks for it, in the tables of the trace
 };
 
 struct ScaledRequests {
@@ -23,6 +33,8 @@ struct ScaledRequests {
   std::uint64_t determined = 0;  ///< requests whose formula nothing checks
   Bytes largest_determined;
   std::uint64_t rounded = 0;  ///< requests whose formula gives no whole number of bytes here
+  std::vector<std::uint64_t> formulas;  ///< by allocation of the trace: the number of its formula
+  ScratchAtPeak scratch;
 };
 
 /// A request of no bytes is left out: PyTorch does not make it.

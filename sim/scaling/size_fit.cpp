@@ -35,10 +35,14 @@ bool is_plausible(const std::vector<Fraction>& coefficients) {
   });
 }
 
-/// Sums of positive whole multiples come first: concatenated and padded tensors.
+/// Sums of positive whole multiples come first: concatenated and padded tensors. Then fractions, as
+/// of patches of a picture; something is taken away only where labels are shifted.
 std::ptrdiff_t oddity(const std::vector<Fraction>& coefficients) {
-  return std::ranges::count_if(
-      coefficients, [](const Fraction& each) { return each < Fraction(0) || !each.is_whole(); });
+  std::ptrdiff_t odd = 0;
+  for (const Fraction& each : coefficients) {
+    odd += (each.is_whole() ? 0 : 1) + (each < Fraction(0) ? 2 : 0);
+  }
+  return odd;
 }
 
 Bytes as_bytes(const Fraction& size) {
@@ -99,8 +103,9 @@ SizeFormula SizeFitter::find(const SizeSamples& samples) const {
 
 /// Of the forms that give all sizes; if none is confirmed, the first of them.
 SizeFormula SizeFitter::first_confirmed(const Known& known) const {
-  constexpr std::array kForms{&SizeFitter::one_term, &SizeFitter::two_terms, &SizeFitter::limited,
-                              &SizeFitter::rounded, &SizeFitter::three_terms};
+  constexpr std::array kForms{&SizeFitter::one_term, &SizeFitter::two_terms,
+                              &SizeFitter::limited,  &SizeFitter::limited_sum,
+                              &SizeFitter::rounded,  &SizeFitter::three_terms};
   std::optional<SizeFormula> first;
   for (const auto form : kForms) {
     auto found = (this->*form)(known);
@@ -225,6 +230,41 @@ std::optional<SizeFormula> SizeFitter::limited_slope(const Known& known, std::si
   const bool is_checked = std::max(at_most, at_least) > 1 && on_slope.size() > 2;
   result.basis = is_checked ? FormulaBasis::confirmed : FormulaBasis::determined;
   return result;
+}
+
+/// The largest size is the limit, and the others, more than two, follow one sum that exceeds it.
+std::optional<SizeFormula> SizeFitter::limited_sum(const Known& known) const {
+  const Fraction most = *std::ranges::max_element(known.sizes, std::less<>());
+  Known below;
+  for (std::size_t i = 0; i < known.points.size(); ++i) {
+    if (known.sizes[i] < most) {
+      below.points.push_back(known.points[i]);
+      below.sizes.push_back(known.sizes[i]);
+    }
+  }
+  auto sum = two_terms(below);
+  if (!sum || sum->basis != FormulaBasis::confirmed) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < known.points.size(); ++i) {
+    if (known.sizes[i] == most && !(most < value_of(*sum, known.points[i]))) {
+      return std::nullopt;
+    }
+  }
+  sum->most = as_bytes(most);
+  const bool is_checked = known.points.size() > below.points.size() + 1;
+  sum->basis = is_checked ? FormulaBasis::confirmed : FormulaBasis::determined;
+  return sum;
+}
+
+Fraction SizeFitter::value_of(const SizeFormula& sum, std::size_t point) const {
+  Fraction value = 0;
+  for (const SizeTerm& term : sum.terms) {
+    const auto monomial = std::ranges::find(monomials_, term.exponents) - monomials_.begin();
+    value = value + Fraction(term.numerator, term.denominator) *
+                        product(static_cast<std::size_t>(monomial), point);
+  }
+  return value;
 }
 
 std::optional<SizeFormula> SizeFitter::rounded(const Known& known) const {

@@ -4,7 +4,7 @@
 // otherwise the first that gives every size:
 //
 //     1. one product of the integers, or a sum of two, with fractions as coefficients
-//     2. one product held at a least or a most (workspaces that saturate)
+//     2. one product held at a least or a most, or a sum of two held at a most (work in pieces)
 //     3. a product times a number rounded down or up, c * b * ceil(s / 128)
 //     4. a sum of three products
 //
@@ -64,9 +64,11 @@ class SizeFitter {
                                                       std::size_t monomial) const;
   [[nodiscard]] std::optional<SizeFormula> limited_slope(const Known& known, std::size_t monomial,
                                                          const Fraction& slope) const;
+  [[nodiscard]] std::optional<SizeFormula> limited_sum(const Known& known) const;
   [[nodiscard]] std::optional<SizeFormula> rounded(const Known& known) const;
   [[nodiscard]] std::optional<SizeFormula> rounded_multiple(const Known& known, std::size_t factor,
                                                             std::size_t monomial) const;
+  [[nodiscard]] Fraction value_of(const SizeFormula& sum, std::size_t point) const;
   [[nodiscard]] SizeFormula line(const Known& known) const;
   [[nodiscard]] std::optional<Line> line_along(const Known& known, std::size_t monomial) const;
   [[nodiscard]] std::optional<std::vector<Fraction>> solve(const Known& known,

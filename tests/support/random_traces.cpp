@@ -277,16 +277,24 @@ Exponents random_exponents(Dice& dice, std::size_t integers) {
   return exponents;
 }
 
+std::vector<SizeTerm> random_terms(Dice& dice, std::size_t integers) {
+  std::vector<SizeTerm> terms;
+  for (std::uint64_t left = dice.below(4); left > 0; --left) {
+    terms.push_back({random_exponents(dice, integers), dice.signed_number(),
+                     1 + static_cast<std::int64_t>(dice.below(64))});
+  }
+  return terms;
+}
+
 SizeFormula random_formula(Dice& dice, std::size_t integers) {
   SizeFormula formula;
-  for (std::uint64_t left = dice.below(4); left > 0; --left) {
-    formula.terms.push_back({random_exponents(dice, integers), dice.signed_number(),
-                             1 + static_cast<std::int64_t>(dice.below(64))});
-  }
+  formula.terms = random_terms(dice, integers);
   formula.factor = dice.one_in(3) ? random_exponents(dice, integers) : Exponents();
   formula.unit = dice.number();
   formula.least = dice.one_in(3) ? std::optional(Bytes{dice.number()}) : std::nullopt;
   formula.most = dice.one_in(3) ? std::optional(Bytes{dice.number()}) : std::nullopt;
+  formula.resume = dice.one_in(3) ? dice.number() : 0;
+  formula.presence = dice.one_in(3) ? random_terms(dice, integers) : std::vector<SizeTerm>();
   formula.basis = static_cast<FormulaBasis>(dice.below(kFormulaBasisCount));
   formula.largest_recorded = Bytes{dice.number()};
   return formula;
@@ -304,6 +312,16 @@ FittedPoint random_point(Dice& dice, std::size_t integers) {
   point.recorded = random_peaks(dice);
   point.predicted = random_peaks(dice);
   return point;
+}
+
+HeldOutCheck random_check(Dice& dice, std::uint64_t point) {
+  constexpr std::uint64_t kMost = 100000;
+  HeldOutCheck check{.point = point, .other_sizes = dice.below(kMost)};
+  check.unconfirmed = dice.below(check.other_sizes + 1);
+  check.missing = dice.below(kMost);
+  check.additional = dice.below(kMost);
+  check.predicted = random_peaks(dice);
+  return check;
 }
 
 StructureChange random_change(Dice& dice, std::size_t points) {
@@ -338,8 +356,7 @@ ScalableProgram random_program(std::uint32_t seed) {
   }
   program.base = dice.below(program.points.size());
   if (dice.one_in(2)) {
-    program.check =
-        HeldOutCheck{program.base, dice.number(), dice.number(), dice.number(), random_peaks(dice)};
+    program.check = random_check(dice, program.base);
   }
   for (std::uint64_t left = 1 + dice.below(6); left > 0; --left) {
     program.formulas.push_back(random_formula(dice, integers));

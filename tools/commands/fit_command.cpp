@@ -7,6 +7,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/scaled_command.hpp"
 #include "tools/files/program_file.hpp"
+#include "tools/options/plan_options.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/reports/scaling/fit_report.hpp"
 #include "tools/text/progress_line.hpp"
@@ -28,6 +29,8 @@ OptionParser fit_options() {
   parser.add()("output,o", po::value<std::string>()->value_name("RUN.hwp"),
                "the program, for simulate --from and, with --values, for whatever takes a FILE")(
       "device", po::value<int>()->value_name("N"), "only this device of each FILE")(
+      "gpu", po::value<std::string>()->value_name("NAME"),
+      "the GPU of the recordings, where they do not say: workspaces stop to grow when it is busy")(
       "max-expansion", po::value<std::string>()->value_name("N"),
       "refuse a compressed FILE that becomes larger than N times its size; none: no limit");
   parser.add_format();
@@ -71,6 +74,9 @@ FitCommand parse_fit(const Arguments& arguments) {
   result.output = output_name(values);
   if (values.contains("device")) {
     result.request.device = values["device"].as<int>();
+  }
+  if (const auto gpu = text_option(values, "gpu")) {
+    result.request.gpu = &gpu_called(*gpu);
   }
   result.request.reading = read_reading_options(values);
   result.format = output_format(values);

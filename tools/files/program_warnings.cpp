@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/files/program_file.hpp"
 #include "tools/text/plural.hpp"
+#include "tools/text/site_label.hpp"
 
 namespace highwater {
 namespace {
@@ -46,21 +48,46 @@ void warn_of_check(const ScalableProgram& program, std::vector<ProgramWarning>& 
     return;
   }
   const FittedPoint& point = program.points[program.check->point];
-  const bool is_right = program.check->predicted == point.recorded &&
-                        program.check->other_sizes == 0 && program.check->missing == 0 &&
-                        program.check->additional == 0;
-  if (!is_right) {
+  if (const std::uint64_t wrong = program.check->wrong(); wrong != 0) {
     warnings.push_back(
         {ProgramDoubt::unverified,
-         fmt::format(
-             "the recording that was held out, {}, has {} that the others do not foretell",
-             values_words(program, point.values),
-             plural(program.check->other_sizes + program.check->missing + program.check->additional,
-                    "request"))});
+         fmt::format("the recording that was held out, {}, has {} that the others do not foretell",
+                     values_words(program, point.values), plural(wrong, "request"))});
   }
 }
 
-void warn_of_structure(const ScalableProgram& program, std::vector<ProgramWarning>& warnings) {
+/// Whether the number of requests is the same wherever the integer is, and else grows with it.
+bool follows(const ScalableProgram& program, const StructureChange& change, std::size_t integer) {
+  const auto value = [&](std::size_t point) { return program.points[point].values[integer]; };
+  for (std::size_t i = 0; i < change.counts.size(); ++i) {
+    for (std::size_t j = 0; j < change.counts.size(); ++j) {
+      const bool is_out_of_order =
+          value(i) < value(j) ? change.counts[i] > change.counts[j]
+                              : value(i) == value(j) && change.counts[i] != change.counts[j];
+      if (is_out_of_order) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// "; their number grows with seq (0, 0, 96, 192), and seq 192 is beyond all of them", where it is.
+std::string growth_words(const ScalableProgram& program, const Values& values) {
+  const StructureChange& first = program.changes.front();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_beyond = std::ranges::all_of(
+        program.points, [&](const FittedPoint& point) { return point.values[i] < values[i]; });
+    if (is_beyond && follows(program, first, i)) {
+      return fmt::format("; their number grows with {0} ({1}), and {0} {2} is beyond all of them",
+                         program.integers[i], fmt::join(first.counts, ", "), values[i]);
+    }
+  }
+  return "";
+}
+
+void warn_of_structure(const ScalableProgram& program, const Values& values,
+                       std::vector<ProgramWarning>& warnings) {
   if (program.changes.empty()) {
     return;
   }
@@ -68,9 +95,10 @@ void warn_of_structure(const ScalableProgram& program, std::vector<ProgramWarnin
   warnings.push_back(
       {ProgramDoubt::structure,
        fmt::format("the recordings make different requests in {}, the largest of {} in {} at {}; "
-                   "the requests are those of {}",
+                   "the requests are those of {}{}",
                    plural(program.changes.size(), "place"), to_iec(first.largest), first.phase,
-                   first.site, values_words(program, program.points[program.base].values))});
+                   first.site, values_words(program, program.points[program.base].values),
+                   growth_words(program, values))});
 }
 
 void warn_of_sizes(const ScaledRequests& requests, std::vector<ProgramWarning>& warnings) {
@@ -94,6 +122,21 @@ void warn_of_sizes(const ScaledRequests& requests, std::vector<ProgramWarning>& 
   }
 }
 
+void warn_of_scratch(const ScaledRequests& requests, std::vector<ProgramWarning>& warnings) {
+  const ScratchAtPeak& scratch = requests.scratch;
+  if (scratch.requests == 0) {
+    return;
+  }
+  warnings.push_back(
+      {ProgramDoubt::scratch,
+       fmt::format("{} of the highest point are scratch of a size that no lasting block has, the "
+                   "largest of {} at {}, of which the recordings show at most {}; code that works "
+                   "in pieces stops to grow, so add a recording that makes it larger",
+                   to_iec(scratch.total), to_iec(scratch.largest),
+                   site_label(requests.trace.tables, scratch.stack),
+                   to_iec(scratch.largest_recorded))});
+}
+
 }  // namespace
 
 std::string_view to_string(ProgramDoubt doubt) {
@@ -109,9 +152,11 @@ std::string_view to_string(ProgramDoubt doubt) {
     case ProgramDoubt::unchecked:
       return "unchecked";
     case ProgramDoubt::rounded:
+      return "rounded";
+    case ProgramDoubt::scratch:
       break;
   }
-  return "rounded";
+  return "scratch";
 }
 
 std::vector<ProgramWarning> program_warnings(const ScalableProgram& program, const Values& values,
@@ -124,8 +169,9 @@ std::vector<ProgramWarning> program_warnings(const ScalableProgram& program, con
   warn_of_extent(extent, warnings);
   warn_of_points(program, warnings);
   warn_of_check(program, warnings);
-  warn_of_structure(program, warnings);
+  warn_of_structure(program, values, warnings);
   warn_of_sizes(requests, warnings);
+  warn_of_scratch(requests, warnings);
   return warnings;
 }
 

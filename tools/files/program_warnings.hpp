@@ -19,6 +19,7 @@ enum class ProgramDoubt : std::uint8_t {
   estimated,   ///< sizes without a formula
   unchecked,   ///< sizes whose formula no further recording confirms
   rounded,     ///< a formula gives no whole number here
+  scratch,     ///< a block at the peak that may have stopped to grow
 };
 
 /// "beyond", "structure", ...

@@ -243,6 +243,12 @@ void choose_block(Launch& launch, const Iteration& it, std::int64_t item, bool v
   launch.set_block(dim0, dim1);
 }
 
+/// How many blocks of threads the GPU runs at once.
+std::int64_t concurrent_blocks(const Launch& launch, const Gpu& gpu) {
+  const std::int64_t threads = launch.block_width * launch.block_height;
+  return gpu.multiprocessors * (gpu.max_threads_per_multiprocessor / threads);
+}
+
 void split_work(Launch& launch, const Gpu& gpu) {
   (launch.width_reduces ? launch.step_input : launch.step_output) *= launch.block_width;
   if (launch.values_per_thread() < std::min(launch.block_height * 16, kMaxValuesPerThread)) {
@@ -250,8 +256,7 @@ void split_work(Launch& launch, const Gpu& gpu) {
     return;
   }
   launch.step_input *= launch.block_height;
-  const std::int64_t threads = launch.block_width * launch.block_height;
-  const std::int64_t target = gpu.multiprocessors * (gpu.max_threads_per_multiprocessor / threads);
+  const std::int64_t target = concurrent_blocks(launch, gpu);
   const std::int64_t values = launch.values_per_thread();
   if (values >= kMaxValuesPerThread && launch.grid() <= target) {
     launch.blocks_per_output =
@@ -260,22 +265,29 @@ void split_work(Launch& launch, const Gpu& gpu) {
   }
 }
 
-ReduceScratch launch_scratch(const Gpu& gpu, Reduction kind, const ReduceInput& in,
-                             const Iteration& it) {
+Launch launch_of(const Gpu& gpu, Reduction kind, const ReduceInput& in, const Iteration& it) {
   Launch launch;
   for (int i = 0; i < it.rank; ++i) {
     (it.at(i).out == 0 ? launch.inputs : launch.outputs) *= it.at(i).size;
   }
   choose_block(launch, it, item_size(in.input), kind != Reduction::var);
   split_work(launch, gpu);
+  return launch;
+}
+
+/// Of the buffer, for each of the blocks that share an output.
+std::int64_t bytes_per_block(const Launch& launch, Reduction kind, const ReduceInput& in) {
+  const std::int64_t bytes = accumulator_bytes(kind, in) * launch.outputs;
+  return launch.width_reduces ? bytes : bytes * launch.block_width * launch.output_vector;
+}
+
+ReduceScratch launch_scratch(const Gpu& gpu, Reduction kind, const ReduceInput& in,
+                             const Iteration& it) {
+  const Launch launch = launch_of(gpu, kind, in, it);
   if (launch.blocks_per_output <= 1) {
     return {};
   }
-  std::int64_t bytes = accumulator_bytes(kind, in) * launch.outputs * launch.blocks_per_output;
-  if (!launch.width_reduces) {
-    bytes *= launch.block_width * launch.output_vector;
-  }
-  return {bytes, kSemaphore * launch.grid()};
+  return {bytes_per_block(launch, kind, in) * launch.blocks_per_output, kSemaphore * launch.grid()};
 }
 
 /// Launches `it`, in halves of its widest dimension while offsets exceed 32 bits.
@@ -321,6 +333,22 @@ std::vector<ReduceScratch> reduce_scratch(const Gpu& gpu, Reduction kind, const 
   std::vector<ReduceScratch> found;
   collect(gpu, kind, in, iteration(in), found);
   return found;
+}
+
+std::optional<ReduceSplit> reduce_split(const Gpu& gpu, Reduction kind, const ReduceInput& in) {
+  static_assert(kMaxValuesPerThread == kMostValuesRatio * kMinValuesPerThread);
+  const Iteration it = iteration(in);
+  const Launch launch = launch_of(gpu, kind, in, it);
+  if (!fits_32_bits(it) || launch.blocks_per_output <= 1) {
+    return std::nullopt;
+  }
+  ReduceSplit split;
+  split.unit = bytes_per_block(launch, kind, in);
+  split.values_per_block = kMinValuesPerThread * launch.step_input;
+  split.most_blocks = divide_up(concurrent_blocks(launch, gpu), launch.grid());
+  split.fewest_values = (kMaxValuesPerThread - 1) * launch.step_input + 1;
+  split.semaphores = kSemaphore * launch.grid();
+  return split;
 }
 
 }  // namespace highwater

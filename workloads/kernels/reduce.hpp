@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,23 @@ struct ReduceInput {
 /// One entry per kernel launch that needs scratch: none in most cases, several only if the tensor
 /// exceeds 32-bit offsets and is reduced in parts. Each entry is freed before the next one starts.
 std::vector<ReduceScratch> reduce_scratch(const Gpu& gpu, Reduction kind, const ReduceInput& in);
+
+/// What the scratch of one reduction is at other lengths of its sums, as long as these fill a block
+/// of threads.
+struct ReduceSplit {
+  std::int64_t unit = 0;              ///< of the buffer, for each block that sums a part
+  std::int64_t values_per_block = 0;  ///< blocks take that many values of a sum ...
+  std::int64_t most_blocks = 0;       ///< ... until so many blocks keep the GPU busy; these take
+                                      ///< more each, up to kMostValuesRatio times as many
+  std::int64_t fewest_values = 0;     ///< shorter sums are not split
+  std::int64_t semaphores = 0;
+};
+
+/// Beyond `most_blocks`, blocks are added only where each has this many times its first share.
+inline constexpr std::int64_t kMostValuesRatio = 16;
+
+/// Nothing where the reduction needs no scratch, or is made in parts.
+std::optional<ReduceSplit> reduce_split(const Gpu& gpu, Reduction kind, const ReduceInput& in);
 
 /// Bytes of the accumulators that a reduction in parts keeps around all its launches: allocated
 /// after the output and before the first launch, freed at the end. 0 unless offsets exceed 32 bits

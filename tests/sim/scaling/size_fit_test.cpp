@@ -131,6 +131,25 @@ TEST_CASE("size fit: a size that saturates", "[sim][scaling]") {
   CHECK(at(formula, {500, 1024}) == 138412032);
 }
 
+TEST_CASE("size fit: a tile of shifted labels, of which there are 4096 at most", "[sim][scaling]") {
+  // TRL 1.16 (chunked_logprob.py) with 8192 words, recorded at these five batches and lengths.
+  const std::vector<Values> points{{2, 256}, {4, 256}, {2, 512}, {4, 768}, {8, 768}};
+  const SizeFormula formula =
+      fit(points, {65536 * 510, 65536 * 1020, 65536 * 1022, 65536 * 3068, 65536 * 4096});
+  CHECK(formula.basis == FormulaBasis::determined);
+  CHECK(at(formula, {3, 1024}) == 65536 * 3069);
+  CHECK(at(formula, {64, 512}) == 65536 * 4096);
+}
+
+TEST_CASE("size fit: of sums a fraction is likelier than what is taken away", "[sim][scaling]") {
+  // Patches of a picture and the token of its class, at two sides: a line fits as well.
+  const auto size = [](std::uint64_t b, std::uint64_t s) { return 384 * b * (s * s / 256 + 1); };
+  const std::vector<Values> points{{4, 128}, {8, 128}, {4, 256}};
+  const SizeFormula formula = fit(points, sizes_of(points, size));
+  CHECK(formula.basis == FormulaBasis::determined);
+  CHECK(at(formula, {8, 384}) == size(8, 384));
+}
+
 TEST_CASE("size fit: what one recording shows of a limit is not confirmed", "[sim][scaling]") {
   const std::vector<Values> points{{4, 1024}, {6, 1024}, {16, 1024}, {64, 1024}};
   CHECK(fit(points, {25165824, 37748736, 100663296, 138412032}).basis == FormulaBasis::determined);

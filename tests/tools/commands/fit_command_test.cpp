@@ -47,6 +47,7 @@ struct Bundled {
 
 const Bundled kGpt2{
     "gpt2_loop", "seq", {{2, 256}, {4, 256}, {2, 512}, {4, 768}}, {{16, 512}, {4, 3072}}};
+const Bundled kEncoder{"encoder", "seq", {{2, 256}, {4, 256}, {2, 512}, {4, 768}}, {{64, 512}}};
 const Bundled kResnet{
     "resnet", "side", {{4, 64}, {8, 64}, {4, 128}, {8, 192}}, {{32, 128}, {8, 768}}};
 
@@ -81,7 +82,7 @@ std::vector<std::string> kinds(const boost::json::object& run) {
 }  // namespace
 
 TEST_CASE("fit: peaks at several times the recorded sizes are those recorded there", "[cli][fit]") {
-  const Bundled& program = GENERATE(from_range(std::vector<Bundled>{kGpt2, kResnet}));
+  const Bundled& program = GENERATE(from_range(std::vector<Bundled>{kEncoder, kGpt2, kResnet}));
   const Fitted fitted(program);
   for (const auto& point : program.predicted) {
     CAPTURE(program.name, point);
@@ -90,6 +91,38 @@ TEST_CASE("fit: peaks at several times the recorded sizes are those recorded the
     CHECK(run.at("verified") == false);
     CHECK_THAT(kinds(run), Catch::Matchers::VectorContains(std::string("beyond")));
   }
+}
+
+TEST_CASE("fit: workspaces of reductions follow the GPU, and what is beyond is the only doubt",
+          "[cli][fit]") {
+  const Fitted fitted(kEncoder);
+  CHECK(fitted.report.at("requests").at("determined") == 0);
+  CHECK(fitted.report.at("requests").at("estimated") == 0);
+  CHECK(fitted.report.at("changes").as_array().empty());
+  CHECK(fitted.report.at("notes").as_array().empty());
+  const auto run = json_of(simulate_line(kEncoder, fitted.file, {64, 512}));
+  CHECK(kinds(run) == std::vector<std::string>{"beyond"});
+  CHECK(run.at("estimated_range").is_null());
+}
+
+TEST_CASE("fit: where recordings do not name the GPU --gpu does", "[cli][fit]") {
+  const test::TempDir folder;
+  std::string line = "fit";
+  for (const auto& point : kEncoder.fitted) {
+    const std::string file =
+        (folder.path() / fmt::format("{}-{}.hwt", point.first, point.second)).string();
+    REQUIRE(run_line("convert " + kEncoder.path(point) + " " + file + " --device 0").code ==
+            ExitCode::ok);
+    line += fmt::format(" {}:batch={},seq={}", file, point.first, point.second);
+  }
+  line += " --output " + (folder.path() / "x.hwp").string();
+  const auto unknown = json_of(line);
+  CHECK(unknown.at("requests").at("determined").to_number<int>() > 0);
+  CHECK_THAT(std::string(unknown.at("notes").as_array().at(0).as_string()),
+             Contains("say it with --gpu NAME"));
+  const auto known = json_of(line + " --gpu h100-80");
+  CHECK(known.at("requests").at("determined") == 0);
+  CHECK(known.at("notes").as_array().empty());
 }
 
 TEST_CASE("fit: a recording that the program gives again needs no warning", "[cli][fit]") {

@@ -1,6 +1,7 @@
 // Scratch of reductions, as recorded (recorded_gpus.hpp).
 #include "workloads/kernels/reduce.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -169,4 +170,53 @@ TEST_CASE("reduce: beyond 32-bit offsets the kernel runs in parts, narrow result
        100000000,
        {4, 9156, 4, 9156, 4}},
   });
+}
+
+// The bias gradients of a TransformerEncoderLayer (1024 and 256 channels, bf16) and of a ViT (576),
+// recorded with PyTorch 2.15 at several numbers of tokens.
+TEST_CASE("reduce: the split of a sum gives its workspace at every length",
+          "[workloads][kernels]") {
+  struct Row {
+    std::int64_t channels;
+    std::int64_t tokens;
+    std::int64_t buffer;
+    std::int64_t semaphores;
+  };
+
+  const Row row = GENERATE(values<Row>({{1024, 3072, 25165824, 32},
+                                        {1024, 8192, 67108864, 32},
+                                        {1024, 32768, 138412032, 32},
+                                        {576, 32896, 124747776, 20},
+                                        {192, 32896, 50528256, 8}}));
+  const Sizes sizes{2048, row.channels};
+  const Sizes strides{row.channels, 1};
+  const auto split =
+      reduce_split(kH100, Reduction::sum, {sizes, strides, 1, 0, DType::bf16, DType::bf16});
+  REQUIRE(split);
+  const std::int64_t wanted = (row.tokens + split->values_per_block - 1) / split->values_per_block;
+  CHECK(split->unit * std::min(wanted, split->most_blocks) == row.buffer);
+  CHECK(split->semaphores == row.semaphores);
+  CHECK(split->fewest_values == 1021);  // 1020 tokens were recorded without a workspace
+}
+
+TEST_CASE("reduce: far beyond its limit a split grows again", "[workloads][kernels]") {
+  const Sizes strides{1024, 1};
+  const auto in = [&](const Sizes& sizes) {
+    return ReduceInput{sizes, strides, 1, 0, DType::bf16, DType::bf16};
+  };
+  const Sizes some{2048, 1024};
+  const Sizes many{300000, 1024};
+  const auto split = reduce_split(kH100, Reduction::sum, in(some));
+  REQUIRE(split);
+  const std::int64_t wanted = (many[0] + split->values_per_block - 1) / split->values_per_block;
+  const std::int64_t resumed = (wanted + kMostValuesRatio - 1) / kMostValuesRatio;
+  CHECK(resumed > split->most_blocks);
+  CHECK(reduce_scratch(kH100, Reduction::sum, in(many)).front().buffer == split->unit * resumed);
+}
+
+TEST_CASE("reduce: what needs no workspace has no split", "[workloads][kernels]") {
+  const Sizes sizes{1020, 1024};
+  const Sizes strides{1024, 1};
+  CHECK_FALSE(
+      reduce_split(kH100, Reduction::sum, {sizes, strides, 1, 0, DType::bf16, DType::bf16}));
 }

@@ -141,7 +141,9 @@ def class_text(name, bases, options):
 
 
 def without_training(command, options):
-    """What describes a plan says nothing of a file; a replay's release is one of both."""
+    """What describes a plan says nothing of a file; a replay's release is one of both. fit takes no plan: all are its own."""
+    if command == "fit":
+        return dict(options[command])
     of_plan = set.intersection(*(set(options[each]) for each in OF_PLAN)) - set(options["replay"])
     return {name: option for name, option in options[command].items() if command in OF_PLAN or name not in of_plan}
 

@@ -84,13 +84,23 @@ std::string formula_line(const ScalableProgram& program) {
       plural(program.formulas.size(), "formula"), confirmed, determined, estimated);
 }
 
+std::string differing_words(const HeldOutCheck& check) {
+  const std::uint64_t differing = check.other_sizes + check.missing + check.additional;
+  if (differing == 0) {
+    return "";
+  }
+  return fmt::format("; {} differ", differing) +
+         (check.unconfirmed == 0
+              ? ""
+              : fmt::format(", {} of them where the others leave it open", check.unconfirmed));
+}
+
 std::string check_line(const ScalableProgram& program) {
   if (!program.check) {
     return "verified: no; three recordings or more are needed to hold one out";
   }
   const HeldOutCheck& check = *program.check;
   const FittedPoint& point = program.points[check.point];
-  const std::uint64_t wrong = check.other_sizes + check.missing + check.additional;
   return fmt::format(
              "verified: {} from the others: {} of {} requests equal, peak allocated {} ({}), "
              "reserved {} "
@@ -103,7 +113,7 @@ std::string check_line(const ScalableProgram& program) {
              to_iec(check.predicted[3]),
              check.predicted[3] == point.recorded[3] ? "equal"
                                                      : "recorded " + to_iec(point.recorded[3])) +
-         (wrong == 0 ? "" : fmt::format("; {} differ", wrong));
+         differing_words(check);
 }
 
 std::string range_line(const ScalableProgram& program) {
@@ -151,20 +161,35 @@ std::string term_words(const ScalableProgram& program, const SizeTerm& term) {
   return words + (term.denominator == 1 ? "" : fmt::format("/{}", term.denominator));
 }
 
-/// "6144*batch*seq", "min(138412032, 8192*batch*seq)".
-std::string formula_words(const ScalableProgram& program, const SizeFormula& formula) {
+std::string sum_words(const ScalableProgram& program, const std::vector<SizeTerm>& terms) {
   std::string words;
-  for (const SizeTerm& term : formula.terms) {
+  for (const SizeTerm& term : terms) {
     words += fmt::format("{}{}", words.empty() ? "" : " + ", term_words(program, term));
   }
+  return words;
+}
+
+/// "6144*batch*seq", "min(138412032, 8192*batch*seq)"; of a workspace that not every recording has
+/// "512 if 1 <= batch*seq/1021, else 0".
+std::string formula_words(const ScalableProgram& program, const SizeFormula& formula) {
+  std::string words = sum_words(program, formula.terms);
   if (formula.unit != 1 || !formula.factor.empty()) {
     const std::string factor = product_words(program, formula.factor);
     words = fmt::format("{}{}*floor({})", formula.unit, factor.empty() ? "" : "*" + factor, words);
   }
+  const std::string unlimited = words;
   if (formula.least) {
     words = fmt::format("max({}, {})", formula.least->count(), words);
   }
-  return formula.most ? fmt::format("min({}, {})", formula.most->count(), words) : words;
+  if (formula.most) {
+    words = fmt::format("min({}, {})", formula.most->count(), words);
+  }
+  if (formula.resume != 0) {
+    words = fmt::format("max({}, {}/{})", words, unlimited, formula.resume);
+  }
+  return formula.presence.empty()
+             ? words
+             : fmt::format("{} if 1 <= {}, else 0", words, sum_words(program, formula.presence));
 }
 
 boost::json::array formulas_json(const ScalableProgram& program) {
@@ -203,6 +228,7 @@ boost::json::value check_json(const ScalableProgram& program) {
   const HeldOutCheck& check = *program.check;
   return {{"file", program.points[check.point].name},
           {"other_sizes", check.other_sizes},
+          {"unconfirmed", check.unconfirmed},
           {"missing", check.missing},
           {"additional", check.additional},
           {"peaks_equal", check.predicted == program.points[check.point].recorded},

@@ -64,11 +64,13 @@ std::string fits_line(const ScaledRun& run) {
 std::string range_words(const PeakRange& range) {
   if (range.smallest.reserved == range.largest.reserved &&
       range.smallest.allocated == range.largest.allocated) {
-    return "the peaks are the same with the estimated sizes held at those recorded, and doubled";
+    return "the peaks are the same with estimated sizes and scratch held at those recorded, and "
+           "with "
+           "estimated sizes doubled";
   }
   return fmt::format(
-      "with the estimated sizes held at those recorded, and doubled: peak allocated {} to {}, "
-      "reserved {} to {}",
+      "with estimated sizes and scratch held at those recorded, and with estimated sizes doubled: "
+      "peak allocated {} to {}, reserved {} to {}",
       to_iec(range.smallest.allocated), to_iec(range.largest.allocated),
       to_iec(range.smallest.reserved), to_iec(range.largest.reserved));
 }

@@ -10,7 +10,9 @@
 #include "sim/scaling/program_fit.hpp"
 #include "sim/scaling/scaled_requests.hpp"
 #include "tools/studies/scaling/recorded_integers.hpp"
+#include "tools/studies/scaling/reduction_ways.hpp"
 #include "tools/studies/workload.hpp"
+#include "tools/text/plural.hpp"
 #include "tools/text/site_label.hpp"
 #include "traces/release.hpp"
 
@@ -21,6 +23,7 @@ namespace {
 struct ReadRun {
   std::string path;
   NamedIntegers integers;
+  std::string gpu;  ///< empty: unknown
   Workload workload;
 };
 
@@ -73,7 +76,31 @@ ReadRun read_run(const FitFile& file, const FitRequest& request) {
   TraceFile content = read_trace_file(file.path, StackMode::keep, request.reading);
   NamedIntegers integers = integers_of(file, content);
   std::ranges::sort(integers);
-  return {file.path, std::move(integers), only_workload(std::move(content), file, request)};
+  const auto* recording = std::get_if<Recording>(&content);
+  std::string gpu = recording != nullptr ? recorded_gpu(recording->plan) : "";
+  return {file.path, std::move(integers), std::move(gpu),
+          only_workload(std::move(content), file, request)};
+}
+
+/// The GPU that all recordings ran on; nullptr where they do not say, or name several.
+const Gpu* gpu_of(const std::vector<ReadRun>& runs, const FitRequest& request) {
+  const Gpu* gpu = find_gpu(runs.front().gpu);
+  const bool is_same =
+      std::ranges::all_of(runs, [&](const ReadRun& run) { return run.gpu == runs.front().gpu; });
+  return request.gpu != nullptr ? request.gpu : is_same ? gpu : nullptr;
+}
+
+ReductionWays ways_on(const Gpu* gpu) {
+  return gpu != nullptr ? reduction_ways(*gpu) : ReductionWays();
+}
+
+void note_workspaces(const ProgramFit& fit, const Gpu* gpu, std::vector<std::string>& notes) {
+  if (fit.unexplained_workspaces != 0 && gpu == nullptr) {
+    notes.push_back(fmt::format(
+        "{} look like workspaces of reductions, which stop to grow when the GPU is busy; the "
+        "recordings do not name their GPU, so where is not known: say it with --gpu NAME",
+        plural(fit.unexplained_workspaces, "request")));
+  }
 }
 
 void require_same_names(const std::vector<ReadRun>& runs) {
@@ -138,7 +165,8 @@ PeakBytes predicted_peaks(const ScalableProgram& program, const Values& values) 
 
 /// The recordings without the largest, and what the program they give says of it.
 std::optional<HeldOutCheck> check_by_largest(const std::vector<std::string>& integers,
-                                             std::vector<FitRun> runs, const TraceHeader& header) {
+                                             std::vector<FitRun> runs, const TraceHeader& header,
+                                             const ReductionWays& ways) {
   constexpr std::size_t kFewest = 3;
   if (runs.size() < kFewest) {
     return std::nullopt;
@@ -146,11 +174,15 @@ std::optional<HeldOutCheck> check_by_largest(const std::vector<std::string>& int
   const std::size_t largest = largest_run(runs);
   const FitRun held_out = runs[largest];
   runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(largest));
-  ScalableProgram program = fit_program(integers, runs).program;
+  ScalableProgram program = fit_program(integers, runs, ways).program;
   program.requests.header = header;
-  const FittedPoint compared = compare_with(program, held_out);
-  return HeldOutCheck{largest, compared.other_sizes, compared.missing, compared.additional,
-                      predicted_peaks(program, held_out.values)};
+  const ComparedPoint compared = compare_with(program, held_out);
+  return HeldOutCheck{.point = largest,
+                      .other_sizes = compared.other_sizes,
+                      .unconfirmed = compared.unconfirmed,
+                      .missing = compared.missing,
+                      .additional = compared.additional,
+                      .predicted = predicted_peaks(program, held_out.values)};
 }
 
 /// Settings and release as recorded: a program is replayed under the same.
@@ -186,11 +218,14 @@ FittedFiles fit_files(const FitRequest& request) {
   drop_constants(read, fitted.notes);
   const std::vector<std::string> integers = names_of(read.front().integers);
   const std::vector<FitRun> runs = fit_runs(read);
-  ProgramFit fit = fit_program(integers, runs);
+  const Gpu* gpu = gpu_of(read, request);
+  const ReductionWays ways = ways_on(gpu);
+  ProgramFit fit = fit_program(integers, runs, ways);
+  note_workspaces(fit, gpu, fitted.notes);
   fitted.program = std::move(fit.program);
   ScalableProgram& program = fitted.program;
   program.requests.header = header_of(read[program.base].workload);
-  program.check = check_by_largest(integers, runs, program.requests.header);
+  program.check = check_by_largest(integers, runs, program.requests.header, ways);
   add_changes(fit, runs, program);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     FittedPoint point = compare_with(program, runs[i]);

@@ -8,6 +8,7 @@
 
 #include "tools/files/input.hpp"
 #include "traces/scalable_program.hpp"
+#include "workloads/plan/gpu.hpp"
 
 namespace highwater {
 
@@ -21,12 +22,13 @@ struct FitFile {
 struct FitRequest {
   std::vector<FitFile> files;
   std::optional<int> device;
+  const Gpu* gpu = nullptr;  ///< of the recordings, where they do not say
   ReadingOptions reading;
 };
 
 struct FittedFiles {
   ScalableProgram program;
-  std::vector<std::string> notes;  ///< integers that are the same everywhere
+  std::vector<std::string> notes;  ///< integers that are the same everywhere, an unknown GPU
 };
 
 /// @throws UsageError, InputError

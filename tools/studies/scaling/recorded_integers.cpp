@@ -7,14 +7,18 @@
 namespace highwater {
 namespace {
 
-/// plan.batch.shapes, or nothing that can be used.
-boost::json::array shapes_in(const std::string& plan) {
+/// plan.PART, or nothing that can be used.
+boost::json::object part_of(const std::string& plan, std::string_view part) {
   boost::system::error_code error;
   const boost::json::value root = boost::json::parse(plan, error);
   const auto* object = error ? nullptr : root.if_object();
-  const auto* batch = object != nullptr ? object->if_contains("batch") : nullptr;
-  const auto* shapes =
-      batch != nullptr && batch->is_object() ? batch->get_object().if_contains("shapes") : nullptr;
+  const auto* found = object != nullptr ? object->if_contains(part) : nullptr;
+  return found != nullptr && found->is_object() ? found->get_object() : boost::json::object();
+}
+
+boost::json::array shapes_in(const std::string& plan) {
+  const boost::json::object batch = part_of(plan, "batch");
+  const auto* shapes = batch.if_contains("shapes");
   return shapes != nullptr && shapes->is_array() ? shapes->get_array() : boost::json::array();
 }
 
@@ -38,6 +42,12 @@ NamedIntegers recorded_integers(const std::string& plan) {
     }
   }
   return integers;
+}
+
+std::string recorded_gpu(const std::string& plan) {
+  const boost::json::object device = part_of(plan, "device");
+  const auto* name = device.if_contains("gpu");
+  return name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
 }
 
 }  // namespace highwater

@@ -1,4 +1,4 @@
-// The batch and the length of a run, as `highwater record` has noted them in its recording.
+// What `highwater record` has noted in its recording: the batch and the length of a run, its GPU.
 #pragma once
 
 #include <string>
@@ -10,5 +10,8 @@ namespace highwater {
 /// Of the batches that the model was called with, if all have the same shape; otherwise nothing.
 /// `seq` only where they have two dimensions. `plan` is Recording::plan.
 NamedIntegers recorded_integers(const std::string& plan);
+
+/// Its name; empty where the recording does not say.
+std::string recorded_gpu(const std::string& plan);
 
 }  // namespace highwater

@@ -74,7 +74,7 @@ ScaledRun simulate_at(const ScaledRequest& request, const Values& values) {
   options.observer = &observer;
   run.replay.result = replay(requests.trace, options);
   observer.finish(run);
-  if (requests.estimated != 0) {
+  if (requests.estimated != 0 || requests.scratch.requests != 0) {
     run.range = PeakRange{peak_with(request, run, EstimatedSizes::smallest),
                           peak_with(request, run, EstimatedSizes::largest)};
   }

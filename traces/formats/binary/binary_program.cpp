@@ -11,6 +11,9 @@ constexpr std::uint64_t kMostIntegers = 16;
 constexpr std::uint64_t kMostTerms = 16;
 constexpr std::uint64_t kLargestExponent = 8;
 
+/// A check of earlier releases is 1 and does not count them.
+constexpr std::uint8_t kCheckWithUnconfirmed = 2;
+
 void put_exponents(BinaryWriter& out, const Exponents& exponents) {
   for (const std::uint8_t exponent : exponents) {
     out.put_byte(exponent);
@@ -30,19 +33,30 @@ void put_limit(BinaryWriter& out, const std::optional<Bytes>& limit) {
   }
 }
 
-void put_formula(BinaryWriter& out, const SizeFormula& formula) {
-  out.put(formula.terms.size());
-  for (const SizeTerm& term : formula.terms) {
+void put_terms(BinaryWriter& out, const std::vector<SizeTerm>& terms) {
+  out.put(terms.size());
+  for (const SizeTerm& term : terms) {
     put_exponents(out, term.exponents);
     out.put_signed(term.numerator);
     out.put_signed(term.denominator);
   }
+}
+
+void put_formula(BinaryWriter& out, const SizeFormula& formula) {
+  put_terms(out, formula.terms);
   out.put_byte(formula.factor.empty() ? 0 : 1);
   put_exponents(out, formula.factor);
   out.put(formula.unit);
   put_limit(out, formula.least);
   put_limit(out, formula.most);
-  out.put_byte(static_cast<std::uint8_t>(formula.basis));
+  // In the byte of the basis, so that a file without them is what earlier releases wrote.
+  const bool has_threshold = formula.resume != 0 || !formula.presence.empty();
+  out.put_byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(formula.basis) +
+                                         (has_threshold ? kFormulaBasisCount : 0)));
+  if (has_threshold) {
+    out.put(formula.resume);
+    put_terms(out, formula.presence);
+  }
   out.put_size(formula.largest_recorded.count());
 }
 
@@ -61,10 +75,10 @@ void put_point(BinaryWriter& out, const FittedPoint& point) {
 }
 
 void put_check(BinaryWriter& out, const std::optional<HeldOutCheck>& check) {
-  out.put_byte(check ? 1 : 0);
+  out.put_byte(check ? kCheckWithUnconfirmed : 0);
   if (check) {
-    for (const std::uint64_t count :
-         {check->point, check->other_sizes, check->missing, check->additional}) {
+    for (const std::uint64_t count : {check->point, check->other_sizes, check->missing,
+                                      check->additional, check->unconfirmed}) {
       out.put(count);
     }
     put_peaks(out, check->predicted);
@@ -150,21 +164,37 @@ class ProgramReader {
     return term;
   }
 
-  SizeFormula get_formula() {
-    SizeFormula formula;
+  std::vector<SizeTerm> get_terms() {
+    std::vector<SizeTerm> terms;
     for (std::uint64_t left = in_.number_below(kMostTerms + 1, "number of terms"); left > 0;
          --left) {
-      formula.terms.push_back(get_term());
+      terms.push_back(get_term());
     }
+    return terms;
+  }
+
+  void get_basis(SizeFormula& formula) {
+    const std::uint64_t basis = in_.number_below(2 * kFormulaBasisCount, "basis");
+    formula.basis = static_cast<FormulaBasis>(basis % kFormulaBasisCount);
+    if (basis >= kFormulaBasisCount) {
+      formula.resume = in_.number();
+      formula.presence = get_terms();
+    }
+  }
+
+  SizeFormula get_formula() {
+    SizeFormula formula;
+    formula.terms = get_terms();
     if (flag("factor of a size")) {
       formula.factor = get_exponents();
     }
     formula.unit = in_.number();
     formula.least = get_limit();
     formula.most = get_limit();
-    formula.basis = static_cast<FormulaBasis>(in_.number_below(kFormulaBasisCount, "basis"));
+    get_basis(formula);
     formula.largest_recorded = Bytes{in_.size()};
-    in_.keep(sizeof(SizeFormula) + formula.terms.size() * sizeof(SizeTerm));
+    in_.keep(sizeof(SizeFormula) +
+             (formula.terms.size() + formula.presence.size()) * sizeof(SizeTerm));
     return formula;
   }
 
@@ -186,13 +216,18 @@ class ProgramReader {
   }
 
   std::optional<HeldOutCheck> get_check() {
-    if (!flag("check")) {
+    const std::uint64_t form = in_.number_below(kCheckWithUnconfirmed + 1, "check");
+    if (form == 0) {
       return std::nullopt;
     }
     HeldOutCheck check;
     check.point = in_.number_below(program_.points.size(), "recording");
     for (std::uint64_t* count : {&check.other_sizes, &check.missing, &check.additional}) {
       *count = in_.number();
+    }
+    check.unconfirmed = form == kCheckWithUnconfirmed ? in_.number() : 0;
+    if (check.unconfirmed > check.other_sizes + check.missing + check.additional) {
+      in_.fail("a check that leaves more open than differs");
     }
     check.predicted = get_peaks();
     return check;

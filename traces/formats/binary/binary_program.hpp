@@ -3,8 +3,11 @@
 //     integers   count, names
 //     points     count, then per recording: name, values, flags, counts, peaks
 //     base       index of a point
-//     check      0, or 1 and what was predicted of the recording that was held out
-//     formulas   count, then per formula: terms, factor, unit, limits, basis, largest recorded
+//     check      0, or 2 and what was predicted of the recording that was held out (1: an earlier
+//                release, without the number of sizes that were not confirmed)
+//     formulas   count, then per formula: terms, factor, unit, limits, basis (from 3 on: 3 more,
+//     and
+//                after it where the size grows again and from where on it exists), largest recorded
 //     changes    count, then phase, site, a count for each point, the largest size
 //     requests   as in a request trace; the value of an alloc is the number of its formula
 //

@@ -4,6 +4,7 @@
 SIZE is the length of a sequence, or the side of a picture. Models are small, and made from configurations.
 """
 
+import json
 import os
 import sys
 import tempfile
@@ -298,11 +299,24 @@ def megatron(batch, length):
 
 
 def torchtitan(batch, length):
-    """The transformer of torchtitan with its own fully sharded data parallelism."""
-    sys.argv = ["train", "--module", "llama3", "--config", "llama3_debugmodel", "--training.steps", str(STEPS + 1),
-                "--training.local_batch_size", str(batch), "--training.seq_len", str(length)]
-    from torchtitan.train import main
-    main()
+    """The debug model of torchtitan with its own trainer: fully sharded, activations recomputed as it chooses."""
+    from datasets import Dataset
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from torchtitan.hf_datasets import text_datasets
+    from torchtitan.models.llama3 import config_registry
+    words = Tokenizer(models.WordLevel({"<s>": 0, "</s>": 1, "one": 2}, unk_token="one"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    text_datasets.DATASETS["c4_test"].loader = lambda path: Dataset.from_dict({"text": ["one " * 4096] * 512})
+    with tempfile.TemporaryDirectory() as folder:
+        words.save(os.path.join(folder, "tokenizer.json"))
+        with open(os.path.join(folder, "tokenizer_config.json"), "w") as out:
+            json.dump({"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": True}, out)
+        config = config_registry.llama3_debugmodel_varlen_attn()
+        config.hf_assets_path = config.dump_folder = folder
+        config.training.local_batch_size = batch
+        config.training.seq_len = length
+        config.training.steps = STEPS + 1
+        config.build().train()
 
 
 #: What is a function here, by name.

@@ -518,6 +518,8 @@ class ReduceOptions(MemoryOptions, FileOptions, total=False):
 class FitOptions(TypedDict, total=False):
     device: int
     """only this device of each FILE"""
+    gpu: str
+    """the GPU of the recordings, where they do not say: workspaces stop to grow when it is busy"""
     max_expansion: int | str
     """refuse a compressed FILE that becomes larger than N times its size; none: no limit"""
 

@@ -65,6 +65,7 @@ class FitHeldOut(Record):
 
     file: str
     other_sizes: int
+    unconfirmed: int
     missing: int
     additional: int
     peaks_equal: bool
