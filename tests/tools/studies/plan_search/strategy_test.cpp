@@ -76,14 +76,6 @@ constexpr Bytes gib(std::uint64_t number) {
   return Bytes{number << 30U};
 }
 
-MemoryTrial try_whole(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit) {
-  std::vector<MemoryTrial> trials;
-  for (const int rank : ranks_of_whole(plan)) {
-    trials.push_back(try_rank(plan, rank, memory, limit));
-  }
-  return all_ranks(trials);
-}
-
 }  // namespace
 
 TEST_CASE("strategies: every candidate uses all GPUs and can be simulated", "[cli][plan]") {
