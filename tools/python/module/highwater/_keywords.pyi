@@ -256,7 +256,7 @@ class TrainingOptions(TypedDict, total=False):
     torch: str
     """PyTorch release whose behaviour is modelled; auto is the one installed in the Python on the PATH; a later one than the default is taken as the default; default 2.15"""
     transformers: str
-    """transformers release; auto and later ones as for `torch`; default 5.23"""
+    """transformers release; auto and later ones as for `torch`; default 5.24"""
     deepspeed: str
     """DeepSpeed release: 0.16 or before, or newer; default 0.19"""
     torchtitan: str
@@ -365,6 +365,8 @@ class PlanOptions(TrainingOptions, total=False):
     """keep each result in FILE as soon as it is there"""
     resume: bool
     """go on from `journal` FILE, if it exists"""
+    piece_times: str | os.PathLike[str]
+    """write how long each piece took, and what handing them out took, one JSON object per line"""
 
 class SolveOptions(TrainingOptions, MemoryOptions, total=False):
     frontier: str
@@ -397,6 +399,8 @@ class ChanceOptions(TrainingOptions, MemoryOptions, total=False):
     """keep each result in FILE as soon as it is there"""
     resume: bool
     """go on from `journal` FILE, if it exists"""
+    piece_times: str | os.PathLike[str]
+    """write how long each piece took, and what handing them out took, one JSON object per line"""
 
 class ExportOptions(TrainingOptions, MemoryOptions, total=False):
     edit: str | Sequence[str]

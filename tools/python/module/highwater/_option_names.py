@@ -28,6 +28,8 @@ SWITCHES = frozenset({
 
 #: Commands whose work can be cut into parts.
 SHARDED = frozenset({
+    "chance",
+    "plan",
     "scan",
     "simulate",
     "sweep",
