@@ -59,13 +59,12 @@ OptionParser plan_options() {
       "only", text("NAME"), "only strategies with NAME in their name")("rows", text("N"),
                                                                        "rows to find; default 10")(
       "tensor-first", "pipelines only where tensor parallelism fills a machine")(
-      "tp-comm-overlap",
-      "time: Megatron-Core's tensor-parallel sums run beside products (Transformer Engine)")(
+      "tp-comm-overlap", "time: Megatron-Core's tensor-parallel sums run beside products")(
       "network", text("GB/S"), "time: of a GPU to other machines; default: that of --gpu's DGX")(
       "llmem-base", text("SIZE"),
       "LLMem's m_base, the memory in use before training; default 1100 MiB")(
       "for", text("FIELD"),
-      "solve a plan that is given as simulate takes it for a field; see highwater solve --help")(
+      "solve a plan, given as to simulate, for a field: highwater solve --help")(
       "formulas-only", "skip the simulations: only LLMem's Algorithm 1")(
       "published", "recompute the LLMem paper's Tables 2 and 3 next to the printed figures");
   add_plan_options(parser);

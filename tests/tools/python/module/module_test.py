@@ -141,7 +141,7 @@ class Numbers(unittest.TestCase):
         self.assertEqual([field.field for field in solved.fields], ["seq", "batch"])
         seq = solved.fields[0].answer
         self.assertTrue(hw.simulate(model="gpt2", precision="bf16", gpu="4GiB", seq=seq).fits)
-        self.assertEqual(solved.plan["seq"], [seq])
+        self.assertEqual(list(solved.plan["seq"]), [seq])
         frontier = hw.solve(model="gpt2", seq=128, frontier="checkpoint").frontier
         self.assertEqual(min(frontier, key=lambda row: row.recomputation).checkpoint, "none")
 

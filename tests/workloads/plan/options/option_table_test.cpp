@@ -243,5 +243,5 @@ TEST_CASE("option table: a summary has what decides most bytes and what is not a
           "[plan][options]") {
   CHECK(plan_summary(read({{"model", "gpt2"}, {"dp", "2"}})) ==
         "gpt2, framework hf, batch 1, seq 1024, precision fp32, attention sdpa, checkpoint none, "
-        "optimizer adamw, dp 2, torch 2.15, transformers 5.23");
+        "optimizer adamw, dp 2, torch 2.15, transformers 5.24");
 }
