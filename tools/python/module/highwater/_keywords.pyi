@@ -352,7 +352,7 @@ class PlanOptions(TrainingOptions, total=False):
     tensor_first: bool
     """pipelines only where tensor parallelism fills a machine"""
     tp_comm_overlap: bool
-    """time: Megatron-Core's tensor-parallel sums run beside products (Transformer Engine)"""
+    """time: Megatron-Core's tensor-parallel sums run beside products"""
     network: str
     """time: of a GPU to other machines; default: that of `gpu`'s DGX"""
     llmem_base: int | str
