@@ -217,7 +217,7 @@ TEST_CASE("strategies: buffers of overlapped sums", "[cli][plan]") {
   plan.parallel.cp = 2;
   plan.parallel.sequence_parallel = true;
   const TimeAssumptions overlaps{.tensor_sums = TensorSums::beside_products};
-  CHECK(overlap_buffers(plan, overlaps) == Bytes{10 * 256 * 768 * 2});
+  CHECK(overlap_buffers(plan, overlaps) == Bytes{std::uint64_t{10} * 256 * 768 * 2});
   CHECK(overlap_buffers(plan, {}) == Bytes{});
   plan.parallel.sequence_parallel = false;
   CHECK(overlap_buffers(plan, overlaps) == Bytes{});
