@@ -200,7 +200,8 @@ class FrontierPicture {
     return std::nullopt;
   }
 
-  /// Those that nothing beats first: where there is no room, the point's title has the name.
+  /// Points on the frontier are labelled first. A point without room for a label has its name in
+  /// its title.
   [[nodiscard]] std::string labels() const {
     std::string text;
     std::vector<LabelBox> taken;

@@ -61,13 +61,13 @@ TEST_CASE("scratch: a tile that no recording limits is named, and held for the r
   CHECK(largest(requests_at(program, {32768}, EstimatedSizes::largest)) == 32768ULL * 16384 * 3);
 }
 
-TEST_CASE("scratch: of the shape of what stays it is no doubt", "[sim][scaling]") {
+TEST_CASE("scratch: a shape that lasting blocks have raises no doubt", "[sim][scaling]") {
   // A tile of 2048 bytes a token could be the activation in another element type.
   const ScalableProgram program = program_of(2048);
   CHECK(requests_at(program, {32768}).scratch.requests == 0);
 }
 
-TEST_CASE("scratch: what is no larger than recorded is no doubt", "[sim][scaling]") {
+TEST_CASE("scratch: a size no larger than the recorded ones raises no doubt", "[sim][scaling]") {
   CHECK(requests_at(program_of(16384 * 3), {2048}).scratch.requests == 0);
 }
 
