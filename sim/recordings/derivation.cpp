@@ -12,6 +12,7 @@
 #include "sim/recordings/recorded_markers.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "sim/recordings/release_cause.hpp"
+#include "sim/recordings/request_log.hpp"
 #include "traces/error.hpp"
 #include "traces/release.hpp"
 
@@ -56,32 +57,25 @@ class Derivation {
   Derivation(const RecordedDevice& device, const Settings& settings, std::vector<Marker> markers)
       : device_(&device),
         settings_(&settings),
-        markers_(std::move(markers)),
-        synthetic_(device.stream_handles.size()) {
-    find_private_ranges();
-  }
+        log_(device, std::move(markers)),
+        synthetic_(device.stream_handles.size()) {}
 
   DerivedTrace run() {
     for (const OlderBlock& block : older_pending_blocks(*device_)) {
       defer_older(block);
     }
     for (std::size_t i = 0; i < device_->entries.size(); ++i) {
-      emit_markers_until(i);
+      log_.emit_markers_until(i);
       i = walk(i);
     }
     settle_releases();
-    emit_markers_until(device_->entries.size());
-    close_session();
+    log_.emit_markers_until(device_->entries.size());
+    log_.close_session();
     finish_trace();
-    return std::move(trace_);
+    return std::move(log_.trace);
   }
 
  private:
-  struct PrivateRange {
-    AddressRange range;
-    PoolId owner;
-  };
-
   /// Memory entries since the last operation, which belong to the next one.
   struct Pending {
     bool releases = false;
@@ -93,14 +87,6 @@ class Derivation {
 
     [[nodiscard]] bool completes() const { return !first.empty() || !between.empty(); }
   };
-
-  void find_private_ranges() {
-    for (const RecordedSegment& segment : device_->segments) {
-      if (!segment.pool.is_default()) {
-        private_ranges_.push_back({segment.range(), segment.pool});
-      }
-    }
-  }
 
   /// Handles the entry at `i`; returns the index of the last entry it used.
   std::size_t walk(std::size_t i) {
@@ -132,7 +118,7 @@ class Derivation {
       case RecordedAction::snapshot:
         break;
       case RecordedAction::ignored:
-        ++trace_.report.entries_dropped;
+        ++log_.trace.report.entries_dropped;
         break;
     }
     return i;
@@ -141,21 +127,22 @@ class Derivation {
   void allocation(const RecordedEntry& entry) {
     const bool failed = entry.action == RecordedAction::oom;
     const std::vector<StreamId> waited_for = settle_before_allocation(entry);
-    switch_session(failed ? pool_of_failure(entry) : pool_at(entry));
-    trace_.report.failed_requests += failed ? 1U : 0U;
+    log_.switch_session(failed ? pool_of_failure(entry) : log_.pool_at(entry));
+    log_.trace.report.failed_requests += failed ? 1U : 0U;
     Event event;
     event.kind = EventKind::alloc;
     event.value = entry.size.count();
     event.stream = StreamId{std::uint32_t{entry.stream}};
     event.stack = entry.stack;
-    event.allocation = new_allocation(failed ? Address{} : entry.address);
+    event.allocation = log_.new_allocation(failed ? Address{} : entry.address);
     if (!failed) {
       release_live(entry.address);
       live_[entry.address.value()] = {event.allocation, StreamId::none()};
     }
-    emit(event, consumed_);
+    log_.emit(event, consumed_);
     for (const StreamId stream : waited_for) {
-      emit_done(stream);  // no change here, but under other settings there may have been no wait
+      log_.emit_done(
+          stream);  // no change here, but under other settings there may have been no wait
     }
     pending_ = {};
   }
@@ -166,7 +153,7 @@ class Derivation {
     if (entry.pool != 0) {
       return device_->pools[entry.pool];
     }
-    return pending_.releases ? PoolId{} : session_;
+    return pending_.releases ? PoolId{} : log_.session();
   }
 
   /// Decides whether what was released and completed before an allocation was released by it, or by
@@ -180,7 +167,7 @@ class Derivation {
       return {};
     }
     if (pending_.releases) {
-      trace_.possible_empty_caches.push_back(trace_.requests.events.size());
+      log_.trace.possible_empty_caches.push_back(log_.trace.requests.events.size());
     }
     std::vector<StreamId> waited_for;
     std::vector<StreamId> done_before = std::exchange(pending_.first, {});
@@ -190,7 +177,7 @@ class Derivation {
     }
     for (const auto& streams : {done_before, pending_.between}) {
       for (const StreamId stream : streams) {
-        emit_done(stream);
+        log_.emit_done(stream);
       }
     }
     return waited_for;
@@ -206,23 +193,23 @@ class Derivation {
   }
 
   /// The entries since the last request, up to the one that is looked at.
-  [[nodiscard]] EntriesBefore unexplained() const { return {*device_, emitted_, consumed_}; }
+  [[nodiscard]] EntriesBefore unexplained() const { return {*device_, log_.emitted(), consumed_}; }
 
   /// An empty_cache if memory was released, or completions were seen, without an allocation.
   void settle_releases() {
     if (pending_.releases || pending_.completes()) {
-      close_session();
-      emit({.kind = EventKind::empty_cache}, last_memory_entry_end());
+      log_.close_session();
+      log_.emit({.kind = EventKind::empty_cache}, last_memory_entry_end());
     }
     pending_ = {};
   }
 
   [[nodiscard]] std::size_t last_memory_entry_end() const {
     std::size_t end = consumed_;
-    while (end > emitted_ && !releases_memory(device_->entries[end - 1].action)) {
+    while (end > log_.emitted() && !releases_memory(device_->entries[end - 1].action)) {
       --end;
     }
-    return std::max(end, emitted_);
+    return std::max(end, log_.emitted());
   }
 
   std::size_t requested_free(std::size_t i) {
@@ -235,7 +222,7 @@ class Derivation {
     if (completes) {
       live_.erase(entry.address.value());
       consumed_ = i + 2;
-      emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+      log_.emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
       return i + 1;
     }
     defer_free(id, entry);
@@ -244,11 +231,12 @@ class Derivation {
 
   void defer_free(AllocationId id, const RecordedEntry& entry) {
     const StreamId stream = synthetic_.take();
-    ++trace_.report.deferred_frees;
+    ++log_.trace.report.deferred_frees;
     ++waiting_;
     live_[entry.address.value()].waiting_on = stream;
-    emit({.allocation = id, .stream = stream, .kind = EventKind::record_stream}, emitted_);
-    emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+    log_.emit({.allocation = id, .stream = stream, .kind = EventKind::record_stream},
+              log_.emitted());
+    log_.emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
   }
 
   void completed_free(const RecordedEntry& entry) {
@@ -262,11 +250,11 @@ class Derivation {
       return;
     }
     // Its free_requested was overwritten in the ring buffer, or such entries were not recorded.
-    trace_.report.truncated |= emitted_ == 0 || found == live_.end();
+    log_.trace.report.truncated |= log_.emitted() == 0 || found == live_.end();
     settle_releases();
     const AllocationId id = live_or_older(entry);
     live_.erase(entry.address.value());
-    emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
+    log_.emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
   }
 
   /// The allocation at the entry's address; one that is older than the recording if none is known.
@@ -275,7 +263,7 @@ class Derivation {
     if (found != live_.end()) {
       return found->second.id;
     }
-    const AllocationId id = new_allocation(entry.address);
+    const AllocationId id = log_.new_allocation(entry.address);
     older_.push_back({entry.address, entry.size, std::nullopt, id, StackId::none()});
     live_[entry.address.value()] = {id, StreamId::none()};
     return id;
@@ -287,71 +275,19 @@ class Derivation {
     if (found == live_.end()) {
       return;
     }
-    ++trace_.report.implicit_frees;
+    ++log_.trace.report.implicit_frees;
     if (found->second.waiting_on.has_value()) {
-      emit_done(found->second.waiting_on);
+      log_.emit_done(found->second.waiting_on);
       synthetic_.give_back(found->second.waiting_on);
       --waiting_;
     } else {
-      emit({.allocation = found->second.id, .kind = EventKind::free}, emitted_);
+      log_.emit({.allocation = found->second.id, .kind = EventKind::free}, log_.emitted());
     }
     live_.erase(found);
   }
 
-  AllocationId new_allocation(Address address) {
-    trace_.addresses.push_back(address);
-    return AllocationId{trace_.addresses.size() - 1};
-  }
-
-  /// Those that lie before entry `i`.
-  void emit_markers_until(std::size_t i) {
-    for (; next_marker_ < markers_.size() && markers_[next_marker_].entry <= i; ++next_marker_) {
-      emit(markers_[next_marker_].event, emitted_);
-    }
-  }
-
-  void emit_done(StreamId stream) {
-    emit({.stream = stream, .kind = EventKind::stream_done}, emitted_);
-  }
-
-  void emit(const Event& event, std::size_t entries_until) {
-    emitted_ = entries_until;
-    trace_.requests.events.push_back(event);
-    trace_.entry_ends.push_back(static_cast<std::uint32_t>(entries_until));
-  }
-
-  [[nodiscard]] PoolId pool_at(const RecordedEntry& entry) const {
-    if (entry.pool != 0) {
-      return device_->pools[entry.pool];
-    }
-    for (const PrivateRange& candidate : private_ranges_) {
-      if (candidate.range.contains(entry.address)) {
-        return candidate.owner;
-      }
-    }
-    return PoolId{};
-  }
-
-  void switch_session(PoolId pool) {
-    if (pool == session_) {
-      return;
-    }
-    close_session();
-    if (!pool.is_default()) {
-      session_ = pool;
-      emit({.kind = EventKind::pool_begin, .pool = trace_.requests.index_of(pool)}, emitted_);
-    }
-  }
-
-  void close_session() {
-    if (!session_.is_default()) {
-      emit({.kind = EventKind::pool_end, .pool = trace_.requests.index_of(session_)}, emitted_);
-      session_ = PoolId{};
-    }
-  }
-
   void defer_older(OlderBlock block) {
-    block.id = new_allocation(block.address);
+    block.id = log_.new_allocation(block.address);
     older_.push_back(block);
     live_[block.address.value()] = {block.id, StreamId::none()};
     defer_free(block.id, {.address = block.address, .size = block.requested});
@@ -359,24 +295,24 @@ class Derivation {
 
   void finish_trace() {
     find_untouched();
-    trace_.report.entries_read = device_->entries.size();
-    trace_.report.initial_blocks = older_.size();
+    log_.trace.report.entries_read = device_->entries.size();
+    log_.trace.report.initial_blocks = older_.size();
     InitialState state = rebuild_initial_state(*device_, std::move(older_), *settings_);
-    trace_.initial = std::move(state.map);
-    trace_.initial_ids = std::move(state.ids);
-    trace_.initial_stacks = std::move(state.stacks);
-    trace_.report.initial_blocks_doubtful = state.doubtful;
+    log_.trace.initial = std::move(state.map);
+    log_.trace.initial_ids = std::move(state.ids);
+    log_.trace.initial_stacks = std::move(state.stacks);
+    log_.trace.report.initial_blocks_doubtful = state.doubtful;
     if (!state.misplaced.empty()) {
-      trace_.report.entries_dropped += state.misplaced.size();
-      trace_.report.problems.push_back(
+      log_.trace.report.entries_dropped += state.misplaced.size();
+      log_.trace.report.problems.push_back(
           fmt::format("{} blocks older than the recording were ignored: they lie in no segment of "
                       "that time, or overlap others",
                       state.misplaced.size()));
     }
     note_implicit_frees();
     note_truncation();
-    trace_.requests.allocation_count = trace_.addresses.size();
-    trace_.requests.header.settings = to_conf(*settings_);
+    log_.trace.requests.allocation_count = log_.trace.addresses.size();
+    log_.trace.requests.header.settings = to_conf(*settings_);
     fill_stream_handles();
   }
 
@@ -394,7 +330,7 @@ class Derivation {
     for (const RecordedBlock* block : active.in_order()) {
       if (!live_.contains(block->address.value())) {
         older_.push_back({block->address, block->requested, block->size,
-                          new_allocation(block->address), block->stack});
+                          log_.new_allocation(block->address), block->stack});
       }
     }
     note_contradictions(active);
@@ -405,7 +341,7 @@ class Derivation {
       return active.at(Address{live.first}) == nullptr;
     });
     if (contradicted != 0) {
-      trace_.report.problems.push_back(
+      log_.trace.report.problems.push_back(
           fmt::format("{} blocks are live after the last entry but not active in the final "
                       "segments: the entries and the segments were taken at different moments",
                       contradicted));
@@ -413,11 +349,11 @@ class Derivation {
   }
 
   void note_implicit_frees() {
-    if (trace_.report.implicit_frees != 0) {
-      trace_.report.problems.push_back(
+    if (log_.trace.report.implicit_frees != 0) {
+      log_.trace.report.problems.push_back(
           fmt::format("{} allocations at addresses that were still live: entries are missing in "
                       "between",
-                      trace_.report.implicit_frees));
+                      log_.trace.report.implicit_frees));
     }
   }
 
@@ -425,9 +361,9 @@ class Derivation {
   /// shows by older blocks. Either way the start of the history is missing.
   void note_truncation() {
     const std::size_t n = device_->entries.size();
-    trace_.report.truncated |= n >= 1000 && n % 1000 == 0;
-    trace_.report.truncated |=
-        trace_.report.initial_blocks != 0 || !trace_.initial.segments.empty();
+    log_.trace.report.truncated |= n >= 1000 && n % 1000 == 0;
+    log_.trace.report.truncated |=
+        log_.trace.report.initial_blocks != 0 || !log_.trace.initial.segments.empty();
   }
 
   void fill_stream_handles() {
@@ -438,23 +374,18 @@ class Derivation {
     if (handles.empty()) {
       handles.push_back(0);
     }
-    trace_.requests.stream_handles = std::move(handles);
+    log_.trace.requests.stream_handles = std::move(handles);
   }
 
   const RecordedDevice* device_;
   const Settings* settings_;
-  std::vector<Marker> markers_;
-  std::size_t next_marker_ = 0;
+  RequestLog log_;
   SyntheticStreams synthetic_;
-  std::vector<PrivateRange> private_ranges_;
   boost::unordered_flat_map<std::uint64_t, Live> live_;
   std::vector<OlderBlock> older_;
   Pending pending_;
-  PoolId session_;
   std::size_t waiting_ = 0;   ///< deferred frees that have not completed
   std::size_t consumed_ = 0;  ///< entries looked at
-  std::size_t emitted_ = 0;   ///< entries that events account for
-  DerivedTrace trace_;
 };
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "sim/recordings/request_log.hpp"
+
+#include <utility>
+
+namespace highwater {
+
+RequestLog::RequestLog(const RecordedDevice& device, std::vector<Marker> markers)
+    : device_(&device), markers_(std::move(markers)) {
+  for (const RecordedSegment& segment : device.segments) {
+    if (!segment.pool.is_default()) {
+      private_ranges_.push_back({segment.range(), segment.pool});
+    }
+  }
+}
+
+void RequestLog::emit(const Event& event, std::size_t entries_until) {
+  emitted_ = entries_until;
+  trace.requests.events.push_back(event);
+  trace.entry_ends.push_back(static_cast<std::uint32_t>(entries_until));
+}
+
+void RequestLog::emit_done(StreamId stream) {
+  emit({.stream = stream, .kind = EventKind::stream_done}, emitted_);
+}
+
+void RequestLog::emit_markers_until(std::size_t entry) {
+  for (; next_marker_ < markers_.size() && markers_[next_marker_].entry <= entry; ++next_marker_) {
+    emit(markers_[next_marker_].event, emitted_);
+  }
+}
+
+AllocationId RequestLog::new_allocation(Address address) {
+  trace.addresses.push_back(address);
+  return AllocationId{trace.addresses.size() - 1};
+}
+
+void RequestLog::switch_session(PoolId pool) {
+  if (pool == session_) {
+    return;
+  }
+  close_session();
+  if (!pool.is_default()) {
+    session_ = pool;
+    emit({.kind = EventKind::pool_begin, .pool = trace.requests.index_of(pool)}, emitted_);
+  }
+}
+
+void RequestLog::close_session() {
+  if (!session_.is_default()) {
+    emit({.kind = EventKind::pool_end, .pool = trace.requests.index_of(session_)}, emitted_);
+    session_ = PoolId{};
+  }
+}
+
+PoolId RequestLog::pool_at(const RecordedEntry& entry) const {
+  if (entry.pool != 0) {
+    return device_->pools[entry.pool];
+  }
+  for (const PrivateRange& candidate : private_ranges_) {
+    if (candidate.range.contains(entry.address)) {
+      return candidate.owner;
+    }
+  }
+  return PoolId{};
+}
+
+}  // namespace highwater

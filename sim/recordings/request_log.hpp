@@ -1,0 +1,57 @@
+// The requests that a derivation has found so far: each with the entries it accounts for, between
+// the markers of the recording, and in a session of the private pool that its memory came from.
+#pragma once
+
+#include <vector>
+
+#include "sim/recordings/derivation.hpp"
+#include "sim/recordings/recorded_markers.hpp"
+
+namespace highwater {
+
+class RequestLog {
+ public:
+  /// `device` must outlive the log.
+  RequestLog(const RecordedDevice& device, std::vector<Marker> markers);
+
+  /// The next event; with those before it, it accounts for the first `entries_until` entries.
+  void emit(const Event& event, std::size_t entries_until);
+
+  /// A stream is found done; no entry says so.
+  void emit_done(StreamId stream);
+
+  /// The markers that lie before entry `entry`.
+  void emit_markers_until(std::size_t entry);
+
+  AllocationId new_allocation(Address address);
+
+  /// Opens a session of `pool`, or closes the open one for the default pool.
+  void switch_session(PoolId pool);
+  void close_session();
+
+  /// The pool of the open session, the default pool while none is.
+  [[nodiscard]] PoolId session() const { return session_; }
+
+  /// The pool that an allocation's memory belongs to: as its entry says, else by its address.
+  [[nodiscard]] PoolId pool_at(const RecordedEntry& entry) const;
+
+  /// How many entries the events account for.
+  [[nodiscard]] std::size_t emitted() const { return emitted_; }
+
+  DerivedTrace trace;
+
+ private:
+  struct PrivateRange {
+    AddressRange range;
+    PoolId owner;
+  };
+
+  const RecordedDevice* device_;
+  std::vector<Marker> markers_;
+  std::size_t next_marker_ = 0;
+  std::vector<PrivateRange> private_ranges_;
+  PoolId session_;
+  std::size_t emitted_ = 0;
+};
+
+}  // namespace highwater
