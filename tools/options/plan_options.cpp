@@ -72,6 +72,7 @@ PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> p
   }
   PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use, check);
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));
+  run.left_out = left_out_keys(values);
   return run;
 }
 

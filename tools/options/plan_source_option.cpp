@@ -84,6 +84,16 @@ PlanSource settled(PlanSource source, const IsGiven& is_given) {
   return source;
 }
 
+/// The sources, less what the options beside them give.
+std::vector<PlanSource> settled_sources(const po::variables_map& values) {
+  std::vector<PlanSource> sources = plan_sources(values);
+  for (PlanSource& source : sources) {
+    source = settled(std::move(source),
+                     [&](const std::string& option) { return values.contains(option); });
+  }
+  return sources;
+}
+
 bool has_option(const po::parsed_options& options, const std::string& name) {
   return std::ranges::find(options.options, name, &po::option::string_key) != options.options.end();
 }
@@ -166,13 +176,23 @@ std::vector<std::string> source_notes(const PlanSource& source) {
 
 std::vector<std::string> source_notes(const po::variables_map& values) {
   std::vector<std::string> notes;
-  for (const PlanSource& source : plan_sources(values)) {
-    const PlanSource rest =
-        settled(source, [&](const std::string& option) { return values.contains(option); });
-    std::ranges::move(source_notes(rest), std::back_inserter(notes));
+  for (const PlanSource& source : settled_sources(values)) {
+    std::ranges::move(source_notes(source), std::back_inserter(notes));
     note_global_batch(source, values, notes);
   }
   return notes;
+}
+
+std::vector<std::string> left_out_keys(const po::variables_map& values) {
+  std::vector<std::string> keys;
+  for (const PlanSource& source : settled_sources(values)) {
+    for (const SourceKey& key : source.keys) {
+      if (key.fate == KeyFate::not_supported) {
+        keys.push_back(printable(key.key));
+      }
+    }
+  }
+  return keys;
 }
 
 std::optional<std::string> why_no_model(const po::variables_map& values) {

@@ -39,6 +39,9 @@ std::vector<PlanSource> plan_sources(const boost::program_options::variables_map
 /// What the plan of --from lacks, one sentence each.
 std::vector<std::string> source_notes(const boost::program_options::variables_map& values);
 
+/// The keys of --from that those sentences are about.
+std::vector<std::string> left_out_keys(const boost::program_options::variables_map& values);
+
 /// Why the plan of --from has no model, if it has none: one sentence about the key that would have
 /// named it.
 std::optional<std::string> why_no_model(const boost::program_options::variables_map& values);

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/engine/engine.hpp"
+#include "tools/reports/left_out.hpp"
 #include "tools/reports/plan_rows.hpp"
 #include "tools/text/report.hpp"
 #include "workloads/estimates/llmem/llmem_published.hpp"
@@ -216,6 +217,9 @@ void add_json(const PlanRequest& request, const PlanResult& result, Report& repo
 std::string plan_report(const PlanRequest& request, const PlanResult& result, OutputFormat format) {
   Report report(format, "highwater.plan/2");
   report.line(run_summary(request.run.plan));
+  if (const std::string left_out = left_out_sentence(request.run.left_out); !left_out.empty()) {
+    report.line(left_out);
+  }
   report.line("");
   if (result.simulated) {
     add_simulated(request, result, format, report);

@@ -11,8 +11,9 @@ namespace highwater {
 
 struct PlannedRun {
   TrainingPlan plan;
-  bool gpu_named = false;               ///< --gpu was given: the run has to fit on it
-  std::vector<std::string> notes = {};  ///< what a reader of the run's numbers should know
+  bool gpu_named = false;                  ///< --gpu was given: the run has to fit on it
+  std::vector<std::string> notes = {};     ///< what a reader of the run's numbers should know
+  std::vector<std::string> left_out = {};  ///< keys of --from that the plan lacks; each has a note
 };
 
 /// `given` with `changed` set anew.

@@ -185,6 +185,7 @@ ReplayOptions replay_options(const Simulation& simulation) {
 Simulation before_requests(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation;
   simulation.plan = run.plan;
+  simulation.left_out = run.left_out;
   simulation.is_gpu_named = run.gpu_named;
   simulation.outside = outside_memory(run.plan);
   DeviceReplay& replay = simulation.replay;

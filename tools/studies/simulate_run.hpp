@@ -30,6 +30,7 @@ using SiteHolder = Holder<Site>;
 
 struct Simulation {
   TrainingPlan plan;
+  std::vector<std::string> left_out;  ///< as PlannedRun has it
   std::shared_ptr<const RequestTrace> trace;
   DeviceReplay replay;
   PhasePeaks peaks;

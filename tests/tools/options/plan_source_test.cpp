@@ -227,6 +227,20 @@ TEST_CASE("from: what cannot be read says where and what to give", "[cli][from]"
   CHECK_THAT(error((folder / "absent.yaml").string()), Contains("absent.yaml"));
 }
 
+TEST_CASE("from: a misspelt key stands under the verdict, with the one that was meant",
+          "[cli][from]") {
+  const CommandRun result = run(
+      {"simulate", "--from",
+       "torchrun run_clm.py --model_name_or_path gpt2 --block_size 128 --gradient_checkpointng"});
+  CHECK_THAT(result.out,
+             Contains("\nnot in this answer: gradient_checkpointng; the notes at the end"));
+  CHECK_THAT(result.out, Contains("did you mean gradient_checkpointing?"));
+  const CommandRun spelt = run(
+      {"simulate", "--from",
+       "torchrun run_clm.py --model_name_or_path gpt2 --block_size 128 --gradient_checkpointing"});
+  CHECK_THAT(spelt.out, !Contains("not in this answer") && Contains("checkpoint full"));
+}
+
 TEST_CASE("from: a plan without a model is refused by the key that should have named one",
           "[cli][from]") {
   const TempDir folder;

@@ -9,6 +9,7 @@
 #include "tools/reports/comparison_report.hpp"
 #include "tools/reports/diff/diff_report.hpp"
 #include "tools/reports/host_report.hpp"
+#include "tools/reports/left_out.hpp"
 #include "tools/reports/rank_report.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/reports/simulate/simulate_sentences.hpp"
@@ -74,7 +75,11 @@ void add_remedies(const SimulationReport& simulated, Report& report) {
 
 void add_answer(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
-  add_paragraph(verdict(simulation, simulated.gpus), report);
+  report.line(verdict(simulation, simulated.gpus));
+  if (const std::string left_out = left_out_sentence(simulation.left_out); !left_out.empty()) {
+    report.line(left_out);
+  }
+  report.paragraph();
   if (simulated.batches) {
     add_paragraph("largest batch that fits: " + describe(*simulated.batches), report);
   }

@@ -1,12 +1,15 @@
 #include "workloads/plan/sources/programs/program.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -52,6 +55,20 @@ std::pair<const Program*, std::size_t> best_program(const SettingList& settings)
   return best;
 }
 
+/// Why a key without a rule is not supported, with the one that was probably meant.
+std::string why_unknown(const Program& program, const std::string& key) {
+  std::vector<std::string> known;
+  for (const KeyRule& rule : program.rules) {
+    if (rule.key.find('*') == std::string_view::npos) {
+      known.emplace_back(rule.key);
+    }
+  }
+  const std::string sentence =
+      fmt::format("no key of {} that this program knows", program.releases);
+  const std::optional<std::string> meant = nearest_word(key, known);
+  return meant ? fmt::format("{}; did you mean {}?", sentence, *meant) : sentence;
+}
+
 /// A key that stands twice: the last one counts.
 bool is_overridden(const SettingList& settings, const Setting& setting) {
   return setting.key != "argument" && settings.find(setting.key) != &setting;
@@ -65,8 +82,7 @@ void read_setting(const Program& program, const Setting& setting, const SettingL
   } else if (rule == nullptr && setting.key == "argument" && setting.value.starts_with('$')) {
     keys.add_no_effect(setting.key, setting.value, "what the script is called with");
   } else if (rule == nullptr) {
-    keys.add_not_supported(setting.key, setting.value,
-                           fmt::format("no key of {} that this program knows", program.releases));
+    keys.add_not_supported(setting.key, setting.value, why_unknown(program, setting.key));
   } else {
     apply_rule(*rule, setting, all, keys);
   }

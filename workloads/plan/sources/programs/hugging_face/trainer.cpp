@@ -176,7 +176,7 @@ const Program& trainer() {
   static constexpr std::array kDefaults{ProgramDefault{"per_device_train_batch_size", "8"},
                                         ProgramDefault{"dtype", "auto"}};
   static constexpr Program kProgram{.name = "trainer",
-                                    .releases = "transformers 4.29 to 5.23",
+                                    .releases = "transformers 4.29 to 5.24",
                                     .rules = kTrainerRules,
                                     .scripts = kScripts,
                                     .defaults = kDefaults,
@@ -189,7 +189,7 @@ const Program& own_scripts() {
   static constexpr std::array kDefaults{ProgramDefault{"per_device_train_batch_size", "8"},
                                         ProgramDefault{"dtype", "auto"}};
   static constexpr Program kProgram{.name = "scripts around Trainer",
-                                    .releases = "transformers 4.29 to 5.23",
+                                    .releases = "transformers 4.29 to 5.24",
                                     .rules = kOwnScriptRules,
                                     .scripts = kScripts,
                                     .defaults = kDefaults,
@@ -203,7 +203,7 @@ const Program& plain_loop() {
       ProgramDefault{"per_device_train_batch_size", "8"}, ProgramDefault{"max_grad_norm", "0"},
       ProgramDefault{"optim", "adamw_torch"}, ProgramDefault{"dtype", "auto"}};
   static constexpr Program kProgram{.name = "accelerate scripts",
-                                    .releases = "transformers 4.29 to 5.23",
+                                    .releases = "transformers 4.29 to 5.24",
                                     .rules = kTrainerRules,
                                     .scripts = kScripts,
                                     .defaults = kDefaults,
