@@ -1,0 +1,3 @@
+#pragma once
+
+int uses(const char* text);
