@@ -6,16 +6,24 @@
 // in between is not where it was, since the device may answer differently.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "allocator/block.hpp"
 #include "allocator/statistics.hpp"
+#include "allocator/stream_events.hpp"
 
 namespace highwater {
 
 struct StateImage {
+  /// Blocks that wait for events, oldest first, by the stream of the events.
+  using Waiting = std::map<StreamId, std::vector<Address>>;
+
   std::vector<Block> blocks;  ///< by address, without their neighbours' handles
   Counters counters;
+  std::vector<StreamUses> uses;  ///< of those of the blocks that have some, in order
+  Waiting recorded;
+  Waiting completed;  ///< and not noticed so far
 
   bool operator==(const StateImage&) const = default;
 };

@@ -23,16 +23,26 @@ struct StreamUses {
   std::vector<StreamId> streams;     ///< a set, ascending
   std::vector<StreamId> in_session;  ///< a set, ascending
   std::size_t outstanding = 0;       ///< events that the freed block waits for
+
+  bool operator==(const StreamUses&) const = default;
 };
 
 class StreamEvents {
  public:
+  /// The blocks that wait, oldest event first, of the streams that have any.
+  using Queues = std::map<StreamId, std::vector<BlockId>>;
+
   /// Records the next event of `stream`, for which `block` waits.
   void record(StreamId stream, BlockId block);
 
   /// All events recorded so far on `stream` are complete.
   void complete(StreamId stream);
   void complete_all();
+
+  [[nodiscard]] const Queues& recorded() const { return recorded_; }
+
+  /// Those that were not taken so far.
+  [[nodiscard]] const Queues& completed() const { return completed_; }
 
   /// Whether any event has completed and was not taken so far.
   [[nodiscard]] bool has_completed() const { return !completed_.empty(); }
@@ -56,9 +66,6 @@ class StreamEvents {
   }
 
  private:
-  /// The blocks that wait, oldest event first, of the streams that have any.
-  using Queues = std::map<StreamId, std::vector<BlockId>>;
-
   void complete(Queues::node_type queue);
 
   Queues recorded_;

@@ -14,10 +14,18 @@ void return_large_blocks() {
   mallopt(M_MMAP_THRESHOLD, kLarge);
 }
 
+/// The traces of plans come and go by the piece. At the end of the heap there is room for one,
+/// which glibc would give back with each and have the system clear for the next.
+void keep_small_heap() {
+  constexpr int kTrace = 4 << 20;
+  mallopt(M_TOP_PAD, kTrace);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return_large_blocks();
+  keep_small_heap();
   highwater::secure_standard_descriptors();
   highwater::remove_temporary_files_on_signals();
   const highwater::Arguments arguments(argv + 1, argv + argc);

@@ -13,15 +13,23 @@
 
 namespace highwater {
 
-/// Events that are followed by themselves, `times` more. Each time, what the rounds allocated is
-/// numbered on: the round frees and uses allocations of the rounds before it, which are like it
-/// back to `first_alike`, and what is older than these stays.
+/// Allocations that take the numbers from `to` on, which those of a round earlier had.
+struct NumberedBack {
+  AllocationId from;
+  AllocationId to;
+  std::uint32_t count = 1;
+
+  bool operator==(const NumberedBack&) const = default;
+};
+
+/// Events that are followed by themselves, `times` more. A round refers to allocations of the
+/// rounds before it, so before each time what is in flight is numbered back, in order; what is
+/// older than that stays.
 struct RepeatedRound {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::uint32_t allocations = 0;
-  AllocationId first_alike;
-  AllocationId next_allocation;  ///< the first behind the round
+  std::vector<NumberedBack> numbered_back;
   std::size_t times = 0;
 
   [[nodiscard]] std::size_t length() const { return end - begin; }

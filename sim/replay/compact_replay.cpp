@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/replay/free_replay.hpp"
+#include "sim/replay/repeated_step.hpp"
 #include "traces/cancellation.hpp"
 
 namespace highwater {
@@ -15,14 +16,48 @@ namespace {
 /// Rounds after which no state is expected to come back any more.
 constexpr std::size_t kPatientRounds = 48;
 
-/// Where the live allocations are that rounds may refer to.
-using LiveAddresses = std::vector<std::pair<std::size_t, Address>>;
-
-/// What the next round depends on, after so many rounds.
+/// What the next round depends on.
 struct RoundState {
-  LiveAddresses live;
-  std::optional<StateImage> image;
-  std::size_t rounds = 0;
+  LiveAddresses live;  ///< of what rounds may refer to
+  StateImage image;
+
+  bool operator==(const RoundState&) const = default;
+};
+
+/// The states between rounds. All of them are kept while that takes less time than the rounds, else
+/// those after 1, 2, 4, ... rounds (Brent's search for a cycle).
+class RoundStates {
+ public:
+  explicit RoundStates(std::size_t events_of_round) : events_(events_of_round) {}
+
+  /// How many rounds ago the state was `state`, which is the one after `done` rounds; 0 if that is
+  /// not known.
+  std::size_t period(std::size_t done, RoundState state) {
+    const auto same = std::ranges::find(known_, state, &Known::state);
+    if (same != known_.end()) {
+      return done - same->done;
+    }
+    const bool is_small = state.image.blocks.size() * kEventsPerBlock < events_;
+    if (!is_small && std::has_single_bit(done)) {
+      known_.clear();
+    }
+    if (is_small || known_.empty()) {
+      known_.push_back({std::move(state), done});
+    }
+    return 0;
+  }
+
+ private:
+  /// A block of an image takes as much time as so many events, at most.
+  static constexpr std::size_t kEventsPerBlock = 4;
+
+  struct Known {
+    RoundState state;
+    std::size_t done = 0;
+  };
+
+  std::size_t events_;
+  std::vector<Known> known_;
 };
 
 /// What blocks are for when most is allocated.
@@ -56,13 +91,17 @@ class CompactRun {
       : compact_(compact), options_(options), categories_(peak), run_(compact.trace, options) {}
 
   CompactPeaks peaks() {
-    std::size_t next = 0;
-    for (const RepeatedRound& round : compact_.rounds) {
-      carry_out(next, round.end);
-      repeat(round);
-      next = round.end;
+    const std::vector<StepEvents> steps = steps_of(compact_);
+    const StepEvents* before = nullptr;
+    StepBegin from;
+    for (const StepEvents& step : steps) {
+      StepBegin begin = step_begin(run_.allocator, run_.driver, step);
+      if (before == nullptr || is_over() || !pass_over(*before, step, from, begin)) {
+        carry_out_step(step);
+      }
+      before = &step;
+      from = std::move(begin);
     }
-    carry_out(next, compact_.trace.events.size());
     raise_peaks();
     return peaks_;
   }
@@ -98,12 +137,37 @@ class CompactRun {
     }
   }
 
+  void carry_out_step(const StepEvents& step) {
+    std::size_t next = step.begin;
+    for (const RepeatedRound& round : step.rounds) {
+      carry_out(next, round.end);
+      repeat(round);
+      next = round.end;
+    }
+    carry_out(next, step.end);
+  }
+
+  /// Leaves the step out if it repeats the one before it. What that one left is then the step's.
+  bool pass_over(const StepEvents& before, const StepEvents& step, const StepBegin& from,
+                 const StepBegin& begin) {
+    const StepPair pair(compact_.trace, before, step);
+    if (!pair.repeats(from, begin)) {
+      return false;
+    }
+    for (const auto& [id, address] : begin.live) {
+      if (before.makes(AllocationId{id})) {
+        pass(AllocationId{id}, pair.later(AllocationId{id}));
+      }
+    }
+    return true;
+  }
+
   void repeat(const RepeatedRound& round) {
-    RoundState known;
+    RoundStates states(round.length());
     std::size_t left = round.times;
     for (std::size_t done = 0; left > 0 && !is_over(); ++done) {
       if (done < kPatientRounds) {
-        if (const std::size_t period = period_at(round, done, known)) {
+        if (const std::size_t period = period_at(round, done, states)) {
           carry_out_rounds(round, left % period);
           return;
         }
@@ -120,40 +184,42 @@ class CompactRun {
     }
   }
 
-  /// How many rounds ago the state was this one; 0 if that is not known. It becomes the known one
-  /// after 1, 2, 4, ... rounds (Brent's search for a cycle), since an image takes time.
-  std::size_t period_at(const RepeatedRound& round, std::size_t done, RoundState& known) const {
-    LiveAddresses live = live_of(round);
-    if (known.image && live == known.live && run_.allocator.image() == known.image) {
-      return done - known.rounds;
-    }
-    if (std::has_single_bit(done)) {
-      known = {std::move(live), run_.allocator.image(), done};
-    }
-    return 0;
+  std::size_t period_at(const RepeatedRound& round, std::size_t done, RoundStates& states) const {
+    std::optional<StateImage> image = run_.allocator.image();
+    return image ? states.period(done, {live_of(round), std::move(*image)}) : 0;
   }
 
   [[nodiscard]] LiveAddresses live_of(const RepeatedRound& round) const {
     LiveAddresses live;
-    for (std::size_t id = round.first_alike.index(); id < round.next_allocation.index(); ++id) {
-      const BlockId block = run_.driver.handle(AllocationId{id});
-      if (block.has_value()) {
-        live.emplace_back(id, run_.allocator.block(block).address);
+    const auto add = [&](AllocationId first, std::uint32_t count) {
+      for (std::size_t id = first.index(); id < first.index() + count; ++id) {
+        const BlockId block = run_.driver.handle(AllocationId{id});
+        if (block.has_value()) {
+          live.emplace_back(id, run_.allocator.block(block).address);
+        }
       }
+    };
+    for (const NumberedBack& each : round.numbered_back) {
+      add(each.to, each.count);
+      add(each.from, each.count);
     }
     return live;
   }
 
-  /// The round that comes has the numbers of the one before it, whose allocations take those of a
-  /// round earlier. The first of the rounds that are alike has nothing left: what the last one
-  /// frees is all from these.
+  /// What the round that comes refers to gets the numbers that the round before it used. The blocks
+  /// that had these are freed by then, or numbered back themselves.
   void number_back(const RepeatedRound& round) {
-    for (std::size_t id = round.first_alike.index() + round.allocations;
-         id < round.next_allocation.index(); ++id) {
-      run_.driver.pass_handle(AllocationId{id}, AllocationId{id - round.allocations});
-      if (categories_ != nullptr) {
-        categories_->pass(AllocationId{id}, AllocationId{id - round.allocations});
+    for (const NumberedBack& each : round.numbered_back) {
+      for (std::uint32_t i = 0; i < each.count; ++i) {
+        pass(AllocationId{each.from.value() + i}, AllocationId{each.to.value() + i});
       }
+    }
+  }
+
+  void pass(AllocationId id, AllocationId other) {
+    run_.driver.pass_handle(id, other);
+    if (categories_ != nullptr) {
+      categories_->pass(id, other);
     }
   }
 

@@ -4,7 +4,7 @@
 // a state in which it was some rounds before, with the live allocations in the same places. From
 // there on so many rounds leave everything as it is (state_image.hpp), and as they do not call the
 // device, no peak of reserved memory lies in them that was not reached before; only what remains of
-// the last such stretch is carried out.
+// the last such stretch is carried out. So it is with whole steps (repeated_step.hpp).
 #pragma once
 
 #include "sim/replay/live_categories.hpp"

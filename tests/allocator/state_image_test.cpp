@@ -58,19 +58,55 @@ TEST_CASE("state_image: a state after a call of the device is not the one before
   CHECK(under_test.model().image() != before);
 }
 
-TEST_CASE("state_image: a state in which blocks are used on other streams has none",
+TEST_CASE("state_image: the other streams of a block are part of the state",
           "[allocator][state_image]") {
   AllocatorUnderTest under_test;
   CachingAllocator& model = under_test.model();
   under_test.alloc("a", 4_MiB);
+  const std::optional<StateImage> unused = model.image();
   under_test.record_stream("a", 1);
-  CHECK_FALSE(model.image());
-  under_test.free("a");
-  CHECK_FALSE(model.image());
-  under_test.events_done(1);
-  CHECK_FALSE(model.image());  // not noticed before the next request
+  const std::optional<StateImage> used = model.image();
+  CHECK(used != unused);
+  under_test.record_stream("a", 1);
+  CHECK(model.image() == used);
+  under_test.record_stream("a", 2);
+  CHECK(model.image() != used);
+}
+
+TEST_CASE("state_image: blocks that wait for other streams are part of the state",
+          "[allocator][state_image]") {
+  AllocatorUnderTest under_test;
+  CachingAllocator& model = under_test.model();
+  const auto use_and_free = [&](const std::string& name) {
+    under_test.record_stream(name, 1);
+    under_test.free(name);
+  };
+  under_test.alloc("a", 4_MiB);
   under_test.alloc("b", 4_MiB);
-  CHECK(model.image());
+  const std::optional<StateImage> before = model.image();
+  SECTION("in the order of their events") {
+    use_and_free("a");
+    use_and_free("b");
+    const std::optional<StateImage> first_a = model.image();
+    under_test.events_done(1);
+    const std::optional<StateImage> not_noticed = model.image();
+    CHECK(not_noticed != first_a);
+    under_test.alloc("a", 4_MiB);
+    under_test.alloc("b", 4_MiB);
+    CHECK(model.image() == before);
+    use_and_free("b");
+    use_and_free("a");
+    CHECK(model.image() != first_a);
+  }
+  SECTION("by each of the streams") {
+    use_and_free("a");
+    const std::optional<StateImage> by_one = model.image();
+    under_test.events_done(1);
+    under_test.alloc("a", 4_MiB);
+    under_test.record_stream("a", 2);
+    under_test.free("a");
+    CHECK(model.image() != by_one);
+  }
 }
 
 TEST_CASE("state_image: where blocks are numbered or ages counted no state comes back",

@@ -269,12 +269,24 @@ ExitCode run_solve(const Arguments& arguments, std::ostream& out) {
   return ExitCode::ok;
 }
 
+/// The paper's tables are not cut into pieces.
+void check_no_pieces(const po::variables_map& values) {
+  for (const char* const option : {"shard", "output", "journal", "resume", "piece-times"}) {
+    if (values.contains(option)) {
+      throw UsageError(fmt::format(
+          "--{} applies to a search, and --published recomputes tables in no time; omit it",
+          option));
+    }
+  }
+}
+
 ExitCode run_plan(const Arguments& arguments, std::ostream& out) {
   if (asks_to_solve(arguments)) {
     return run_solve(arguments, out);
   }
   const po::variables_map values = plan_options().parse(arguments);
   if (values.contains("published")) {
+    check_no_pieces(values);
     out << llmem_tables_report(output_format(values));
     return ExitCode::ok;
   }

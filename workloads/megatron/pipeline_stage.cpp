@@ -1,5 +1,6 @@
 #include "workloads/megatron/pipeline_stage.hpp"
 
+#include <array>
 #include <utility>
 
 #include "workloads/plan/pipeline/megatron_schedule.hpp"
@@ -11,10 +12,22 @@ using dist::PipelineAction;
 using dist::PipelineStep;
 using eager::Tensor;
 
+/// Rounds between which one is found to be like the one before it.
+constexpr std::size_t kShown = 2;
+
+/// Those whose passes may all be written down. An interleaved pipeline takes as many micro-batches
+/// as it has stages through a chunk before it goes on.
+std::optional<dist::ActionRounds> rounds_of(const std::vector<PipelineAction>& actions,
+                                            const dist::PipelineJob& job) {
+  const int later = job.chunks > 1 ? job.stages : 1;
+  return dist::action_rounds(actions, later,
+                             {megatron::RepeatedPasses::kFirst, job.micro_batches - 2});
+}
+
 }  // namespace
 
 PipelineStage::PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy,
-                             Loader load)
+                             Loader load, std::vector<RepeatedRound>* left_out)
     : runtime_(runtime),
       plan_(plan),
       strategy_(strategy),
@@ -23,15 +36,83 @@ PipelineStage::PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, 
       group_(runtime, plan.parallel.pp, plan.parallel.backend),
       actions_(dist::megatron_schedule(plan.parallel.schedule, job_)),
       units_(static_cast<std::size_t>(job_.micro_batches * job_.chunks)),
-      passes_(runtime, job_.chunks, job_.micro_batches) {}
+      passes_(runtime, job_.chunks, job_.micro_batches),
+      left_out_(left_out),
+      rounds_(left_out != nullptr ? rounds_of(actions_, job_) : std::nullopt) {}
 
 void PipelineStage::run(int step) {
   first_micro_batch_ = std::int64_t{step} * plan_.grad_accum;
   passes_.begin_step();
-  for (const PipelineAction& action : actions_) {
-    act(action);
-  }
+  const bool may_leave_out = rounds_ && rounds_->times > kShown;
+  act_from(may_leave_out ? leave_out_rounds() : 0, actions_.size());
   sent_gradient_.reset();
+}
+
+void PipelineStage::act_from(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    act(actions_[i]);
+  }
+}
+
+/// Acts up to the second round, and leaves out those that it shows to be like it. Returns the
+/// action to go on with.
+std::size_t PipelineStage::leave_out_rounds() {
+  act_from(0, rounds_->begin);
+  if (!passes_.are_learned()) {
+    return rounds_->begin;
+  }
+  std::array<megatron::RoundMark, kShown + 1> marks{mark()};
+  for (std::size_t i = 0; i < kShown; ++i) {
+    act_from(rounds_->begin_of(i), rounds_->begin_of(i + 1));
+    marks[i + 1] = mark();
+  }
+  std::optional<RepeatedRound> round = megatron::repeated_round(runtime_.events(), marks);
+  if (!round) {
+    return rounds_->begin_of(kShown);
+  }
+  round->times = rounds_->times - kShown;
+  pass_over(round->times);
+  left_out_->push_back(std::move(*round));
+  return rounds_->begin_of(rounds_->times);
+}
+
+/// As if the rounds behind the second had been acted out: what is in flight is that of later
+/// micro-batches.
+void PipelineStage::pass_over(std::size_t rounds) {
+  const int later = rounds_->later * static_cast<int>(rounds);
+  for_each_in_flight([&](const PipelineAction& at) {
+    PipelineAction there = at;
+    there.micro_batch += later;
+    passes_.rename(blocks_of(at), there.micro_batch);
+    unit_of(there) = std::exchange(unit_of(at), {});
+  });
+  for (std::size_t i = rounds_->begin_of(kShown); i < rounds_->begin_of(rounds_->times); ++i) {
+    if (actions_[i].step == PipelineStep::backward) {
+      strategy_.pass_backward();
+    }
+  }
+}
+
+megatron::RoundMark PipelineStage::mark() {
+  megatron::RoundMark mark{.event = runtime_.events().size(),
+                           .allocations = runtime_.allocation_count()};
+  const bool has_sent = sent_gradient_.defined() && sent_gradient_->storage->has_block;
+  mark.held.push_back(has_sent ? sent_gradient_->storage->allocation : AllocationId::none());
+  for_each_in_flight([&](const PipelineAction& at) { passes_.add_held(blocks_of(at), mark.held); });
+  return mark;
+}
+
+template <class Use>
+void PipelineStage::for_each_in_flight(Use use) {
+  for (int chunk = 0; chunk < job_.chunks; ++chunk) {
+    for (int i = job_.micro_batches - 1; i >= 0; --i) {
+      const PipelineAction at{.micro_batch = i, .chunk = chunk};
+      const InFlight& unit = unit_of(at);
+      if (unit.input.defined() || unit.output.defined() || unit.gradient.defined()) {
+        use(at);
+      }
+    }
+  }
 }
 
 void PipelineStage::act(const PipelineAction& action) {

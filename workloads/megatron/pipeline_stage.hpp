@@ -8,10 +8,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/megatron/repeated_passes.hpp"
+#include "workloads/megatron/repeated_round.hpp"
+#include "workloads/plan/pipeline/action_rounds.hpp"
 #include "workloads/plan/pipeline/pipeline_actions.hpp"
 #include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
@@ -23,8 +26,10 @@ class PipelineStage : public StepRunner {
   /// Loads `parts` of the batch of micro-batch `index`, counted over all steps.
   using Loader = std::function<models::Inputs(std::int64_t index, BatchParts parts)>;
 
-  /// All must outlive the stage.
-  PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy, Loader load);
+  /// All must outlive the stage. `left_out`, if there is one, gets the rounds that are left out of
+  /// the trace because they repeat the one before them.
+  PipelineStage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy, Loader load,
+                std::vector<RepeatedRound>* left_out);
 
   void run(int step) override;
 
@@ -36,6 +41,10 @@ class PipelineStage : public StepRunner {
     eager::Tensor gradient;  ///< of the output; undefined on the last chunk
   };
 
+  void act_from(std::size_t begin, std::size_t end);
+  std::size_t leave_out_rounds();
+  void pass_over(std::size_t rounds);
+  [[nodiscard]] megatron::RoundMark mark();
   void act(const dist::PipelineAction& action);
   void forward(const dist::PipelineAction& action);
   [[nodiscard]] eager::Tensor run_forward(const dist::PipelineAction& action);
@@ -49,6 +58,10 @@ class PipelineStage : public StepRunner {
   [[nodiscard]] BatchParts needed_parts(int chunk) const;
   InFlight& unit_of(const dist::PipelineAction& action);
 
+  /// Gives `use` the place of each micro-batch that is in flight, chunk by chunk, the newest first.
+  template <class Use>
+  void for_each_in_flight(Use use);
+
   eager::Runtime& runtime_;
   const TrainingPlan& plan_;
   Strategy& strategy_;
@@ -58,6 +71,8 @@ class PipelineStage : public StepRunner {
   std::vector<dist::PipelineAction> actions_;
   std::vector<InFlight> units_;  ///< by chunk and micro-batch
   megatron::RepeatedPasses passes_;
+  std::vector<RepeatedRound>* left_out_;
+  std::optional<dist::ActionRounds> rounds_;  ///< which may be left out
   eager::Tensor sent_gradient_;         ///< the variable input_tensor_grad, until the next backward
   std::int64_t first_micro_batch_ = 0;  ///< of the step, counted over all steps
 };

@@ -1,6 +1,7 @@
 #include "workloads/megatron/repeated_passes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "workloads/eager/runtime.hpp"
 
@@ -38,11 +39,12 @@ RepeatedPasses::RepeatedPasses(eager::Runtime& runtime, int chunks, int micro_ba
       is_possible_(runtime.repeats_passes && runtime.recorder == nullptr),
       forwards_(static_cast<std::size_t>(chunks) * static_cast<std::size_t>(micro_batches)) {
   known_.fill(std::vector<Known>(static_cast<std::size_t>(chunks)));
+  earlier_ = known_;
 }
 
 void RepeatedPasses::begin_step() {
-  for (std::vector<Known>& chunks : known_) {
-    std::ranges::fill(chunks, Known{});
+  for (std::size_t pass = 0; pass < known_.size(); ++pass) {
+    earlier_[pass] = std::exchange(known_[pass], std::vector<Known>(known_[pass].size()));
   }
 }
 
@@ -79,17 +81,67 @@ void RepeatedPasses::end(Pass pass, const PassUnit& unit, const Tensor& result) 
   if (pass == Pass::forward) {
     forwards_[place_of(unit)] = current_;
   }
-  if (unit.micro_batch != 1 && unit.micro_batch != 2) {
+  const auto chunk = static_cast<std::size_t>(unit.chunk);
+  const Known& earlier = earlier_[static_cast<std::size_t>(pass)][chunk];
+  if (unit.micro_batch >= kFirst || (unit.micro_batch == 0 && !earlier.is_pattern())) {
     return;
   }
-  Known& known_of = known_[static_cast<std::size_t>(pass)][static_cast<std::size_t>(unit.chunk)];
-  (unit.micro_batch == 1 ? known_of.second : known_of.third) = pattern(unit, result);
-  known_of.result = result.defined() ? shape_of(result) : Tensor{};
+  Known& known_of = known_[static_cast<std::size_t>(pass)][chunk];
+  Pattern found = pattern(unit, result);
+  if (unit.micro_batch > 0) {
+    (unit.micro_batch == 1 ? known_of.second : known_of.third) = std::move(found);
+    known_of.result = result.defined() ? shape_of(result) : Tensor{};
+  } else if (found == earlier.third) {
+    known_of = earlier;
+  }
+  if (known_of.third) {
+    known_of.kept = kept_of(*known_of.third);
+  }
+}
+
+std::vector<std::uint32_t> RepeatedPasses::kept_of(const Pattern& pattern) {
+  std::vector<bool> is_kept(pattern.allocations, true);
+  for (const PatternEvent& each : pattern.events) {
+    if (each.event.kind == EventKind::free && each.origin == Origin::pass) {
+      is_kept[each.event.allocation.index()] = false;
+    }
+  }
+  std::vector<std::uint32_t> kept;
+  for (std::uint32_t i = 0; i < pattern.allocations; ++i) {
+    if (is_kept[i]) {
+      kept.push_back(i);
+    }
+  }
+  return kept;
+}
+
+bool RepeatedPasses::are_learned() const {
+  const auto is_pattern = [](const Known& known) { return known.is_pattern(); };
+  return is_possible_ && std::ranges::all_of(known_, [&](const std::vector<Known>& chunks) {
+           return std::ranges::all_of(chunks, is_pattern);
+         });
+}
+
+void RepeatedPasses::add_held(const PassUnit& unit, std::vector<AllocationId>& held) const {
+  for (const Tensor* const tensor : {unit.input, unit.output, unit.gradient}) {
+    const eager::Storage* const storage = block_of(tensor);
+    held.push_back(storage != nullptr ? storage->allocation : AllocationId::none());
+  }
+  if (unit.output->defined()) {
+    for (const std::uint32_t kept : known(Pass::forward, unit.chunk).kept) {
+      held.emplace_back(forward_of(unit).first + kept);
+    }
+  }
+}
+
+void RepeatedPasses::rename(const PassUnit& unit, int later) {
+  const Span span = forward_of(unit);
+  forwards_[place_of({.chunk = unit.chunk, .micro_batch = later})] = span;
 }
 
 void RepeatedPasses::before_release(const PassUnit& unit) {
   const eager::Storage* const storage = block_of(unit.output);
-  if (unit.micro_batch <= 2 && storage != nullptr && storage->use_count() > 1) {
+  if (unit.micro_batch < kFirst && storage != nullptr && storage->use_count() > 1) {
     is_possible_ = false;
   }
 }

@@ -4,9 +4,10 @@
 // Between the first and the last micro-batch of a step, the forward passes of a model chunk make
 // the same requests, and so do its backward passes. The first three micro-batches are carried out;
 // if the second and the third did alike in each pass, event for event, the pattern is written for
-// all that follow but the last one, which reduces gradients. What a pass refers to is told by where
-// it comes from: the pass itself, the micro-batch's forward pass, its received tensors, or what is
-// older than the step and stays.
+// all that follow but the last one, which reduces gradients. In a later step the first micro-batch
+// is carried out, and if it did what the pattern of the step before says, this goes on. What a pass
+// refers to is told by where it comes from: the pass itself, the micro-batch's forward pass, its
+// received tensors, or what is older than the step and stays.
 //
 // tests/workloads/training/repeated_passes_test.cpp compares whole traces with those of every pass
 // carried out.
@@ -40,8 +41,21 @@ class RepeatedPasses {
  public:
   RepeatedPasses(eager::Runtime& runtime, int chunks, int micro_batches);
 
-  /// Patterns are learned anew: gradients may be other blocks.
+  /// The first micro-batch whose passes may be written down in the first step.
+  static constexpr int kFirst = 3;
+
+  /// Patterns are learned anew or confirmed: gradients may be other blocks.
   void begin_step();
+
+  /// Whether both passes of all chunks are written down from now on.
+  [[nodiscard]] bool are_learned() const;
+
+  /// Adds what the unit holds of blocks: its tensors', or no allocation where they have none, and
+  /// what its forward pass left. @pre its forward pass, if it had one, was written down
+  void add_held(const PassUnit& unit, std::vector<AllocationId>& held) const;
+
+  /// The micro-batch is called `later` from here on.
+  void rename(const PassUnit& unit, int later);
 
   /// Whether the pass may be written down. @throws PassesDiffer
   [[nodiscard]] bool may_repeat(Pass pass, const PassUnit& unit) const;
@@ -84,7 +98,8 @@ class RepeatedPasses {
   struct Known {
     std::optional<Pattern> second;
     std::optional<Pattern> third;
-    eager::Tensor result;  ///< without a block: its shape
+    eager::Tensor result;             ///< without a block: its shape
+    std::vector<std::uint32_t> kept;  ///< allocations of the third that it does not free itself
 
     [[nodiscard]] bool is_pattern() const { return third && second == third; }
   };
@@ -98,7 +113,7 @@ class RepeatedPasses {
   };
 
   [[nodiscard]] bool is_middle(int micro_batch) const {
-    return micro_batch > 2 && micro_batch + 1 < micro_batches_;
+    return micro_batch > 0 && micro_batch + 1 < micro_batches_;
   }
 
   [[nodiscard]] const Span& forward_of(const PassUnit& unit) const {
@@ -114,14 +129,16 @@ class RepeatedPasses {
                                     const PassUnit& unit) const;
   [[nodiscard]] std::size_t start_of(Origin origin, const Span& own, const PassUnit& unit) const;
   [[nodiscard]] Pattern pattern(const PassUnit& unit, const eager::Tensor& result) const;
+  [[nodiscard]] static std::vector<std::uint32_t> kept_of(const Pattern& pattern);
   [[nodiscard]] eager::Tensor adopted(const Known& known, const Span& own);
   void write(const Pattern& pattern, const Span& own, const PassUnit& unit);
 
   eager::Runtime& runtime_;
   int micro_batches_;
   bool is_possible_;
-  std::array<std::vector<Known>, 2> known_;  ///< by pass and chunk
-  std::vector<Span> forwards_;               ///< by chunk and micro-batch
+  std::array<std::vector<Known>, 2> known_;    ///< by pass and chunk
+  std::array<std::vector<Known>, 2> earlier_;  ///< in the step before
+  std::vector<Span> forwards_;                 ///< by chunk and micro-batch
   Span current_;
 };
 

@@ -59,12 +59,18 @@ DType first_dtype(const TrainingPlan& plan) {
 }
 
 /// What is done with passes that ask for the same again.
-enum class RepeatedPassesAre { carried_out, written };
+enum class RepeatedPassesAre { carried_out, written, left_out };
 
 /// How a plan is run.
 struct RunMode {
   Bytes most_live = kNoLimit;
   RepeatedPassesAre passes = RepeatedPassesAre::carried_out;
+};
+
+/// A run that is short, and what it repeats to become the plan's.
+struct CompactRun {
+  GeneratedRun run;
+  std::vector<RepeatedRound> rounds;
 };
 
 /// One run of a plan.
@@ -78,9 +84,10 @@ class Training {
                  .plan = plan,
                  .place = first_place(plan),
                  .dtype = first_dtype(plan),
-                 .training = plan.training} {
+                 .training = plan.training},
+        mode_(mode) {
     runtime_.limit_live(mode.most_live);
-    runtime_.repeats_passes = mode.passes == RepeatedPassesAre::written;
+    runtime_.repeats_passes = mode.passes != RepeatedPassesAre::carried_out;
   }
 
   GeneratedGraph run_recorded() {
@@ -98,6 +105,11 @@ class Training {
             .pinned_blocks = runtime_.host_memory.pinned_blocks(),
             .trainable = std::nullopt,
             .buckets = strategy_->bucket_use()};
+  }
+
+  CompactRun run_compact() {
+    GeneratedRun run = run_with_host();
+    return {.run = std::move(run), .rounds = std::move(rounds_)};
   }
 
   RequestTrace run() {
@@ -220,7 +232,8 @@ class Training {
             models::Inputs batch;
             loader.load(index, parts, batch);
             return batch;
-          });
+          },
+          mode_.passes == RepeatedPassesAre::left_out ? &rounds_ : nullptr);
     }
     return std::make_unique<MicroBatchLoop>(runtime_, plan_, *strategy_);
   }
@@ -232,6 +245,8 @@ class Training {
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<StepRunner> runner_;
   HostPeaks host_;
+  RunMode mode_;
+  std::vector<RepeatedRound> rounds_;  ///< that are left out
 };
 
 void require_valid(const TrainingPlan& plan) {
@@ -259,19 +274,19 @@ class Runs {
  public:
   explicit Runs(Bytes most_live) : most_live_(most_live) {}
 
-  [[nodiscard]] GeneratedRun of(const TrainingPlan& plan) const {
+  [[nodiscard]] CompactRun of(const TrainingPlan& plan, RepeatedPassesAre passes) const {
     if (writes_passes(plan)) {
       try {
-        return Training(plan, {most_live_, RepeatedPassesAre::written}).run_with_host();
+        return Training(plan, {most_live_, passes}).run_compact();
       } catch (const megatron::PassesDiffer&) {  // each is carried out
       }
     }
-    return Training(plan, {most_live_}).run_with_host();
+    return Training(plan, {most_live_}).run_compact();
   }
 
   [[nodiscard]] GeneratedRun of(TrainingPlan plan, int micro_batches) const {
     plan.grad_accum = micro_batches;
-    return of(plan);
+    return of(plan, RepeatedPassesAre::written).run;
   }
 
  private:
@@ -282,12 +297,6 @@ class Runs {
 bool uses_host(const GeneratedRun& run) {
   return !run.pinned_blocks.empty() || run.host.training != HostAccount{};
 }
-
-/// A run that is short, and what it repeats to become the plan's.
-struct CompactRun {
-  GeneratedRun run;
-  std::vector<RepeatedRound> rounds;
-};
 
 /// The plan's run made of two short ones; nothing where they do not show what it does.
 std::optional<CompactRun> from_short_runs(const TrainingPlan& plan, const ShortRuns& runs,
@@ -310,7 +319,7 @@ std::optional<CompactRun> from_short_runs(const TrainingPlan& plan, const ShortR
   return made;
 }
 
-CompactRun compact_run(const TrainingPlan& plan, Bytes most_live) {
+CompactRun compact_run(const TrainingPlan& plan, Bytes most_live, RepeatedPassesAre passes) {
   require_valid(plan);
   const Runs runs(most_live);
   if (const std::optional<ShortRuns> lengths = short_runs(plan)) {
@@ -318,7 +327,7 @@ CompactRun compact_run(const TrainingPlan& plan, Bytes most_live) {
       return std::move(*made);
     }
   }
-  return {.run = runs.of(plan), .rounds = {}};
+  return runs.of(plan, passes);
 }
 
 }  // namespace
@@ -333,7 +342,7 @@ RequestTrace generate_step_by_step(const TrainingPlan& plan) {
 }
 
 GeneratedRun generate_run(const TrainingPlan& plan) {
-  CompactRun compact = compact_run(plan, kNoLimit);
+  CompactRun compact = compact_run(plan, kNoLimit, RepeatedPassesAre::written);
   if (!compact.rounds.empty()) {
     RunEvents all = lengthened(compact.run.trace, compact.rounds);
     compact.run.trace.events = std::move(all.events);
@@ -344,7 +353,7 @@ GeneratedRun generate_run(const TrainingPlan& plan) {
 
 std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live) {
   try {
-    CompactRun compact = compact_run(plan, most_live);
+    CompactRun compact = compact_run(plan, most_live, RepeatedPassesAre::left_out);
     return CompactTrace{std::move(compact.run.trace), std::move(compact.rounds)};
   } catch (const eager::LiveLimitReached&) {
     return std::nullopt;

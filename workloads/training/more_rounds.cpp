@@ -73,11 +73,12 @@ class RoundFinder {
     while (has_alike_before(round, alike)) {
       alike -= round.length();
     }
-    round.first_alike = first_allocation(alike);
-    round.next_allocation = first_allocation(round.end);
-    return alike != round.begin && leaves_nothing(round) && frees_only_alike(round)
-               ? std::optional(round)
-               : std::nullopt;
+    const AllocationId first = first_allocation(alike);
+    if (alike == round.begin || !leaves_nothing(round) || !frees_only_alike(round, first)) {
+      return std::nullopt;
+    }
+    round.numbered_back = {numbered_back(round, first)};
+    return round;
   }
 
  private:
@@ -112,6 +113,12 @@ class RoundFinder {
                                        : AllocationId{trace_.allocation_count};
   }
 
+  /// All that the rounds that are alike allocated, by one round.
+  [[nodiscard]] NumberedBack numbered_back(const RepeatedRound& round, AllocationId first) const {
+    const AllocationId from{first.value() + round.allocations};
+    return {from, first, first_allocation(round.end).value() - from.value()};
+  }
+
   [[nodiscard]] bool leaves_nothing(const RepeatedRound& round) const {
     std::size_t frees = 0;
     for (std::size_t i = round.begin; i < round.end; ++i) {
@@ -121,10 +128,10 @@ class RoundFinder {
   }
 
   /// What a round frees was made by rounds that are alike; settings and pools stay as they are.
-  [[nodiscard]] bool frees_only_alike(const RepeatedRound& round) const {
+  [[nodiscard]] bool frees_only_alike(const RepeatedRound& round, AllocationId first_alike) const {
     for (std::size_t i = round.begin; i < round.end; ++i) {
       const Event& event = trace_.events[i];
-      const bool is_older = refers(event) && event.allocation < round.first_alike;
+      const bool is_older = refers(event) && event.allocation < first_alike;
       if (is_older && event.kind == EventKind::free) {
         return false;
       }
@@ -152,7 +159,7 @@ class Lengthening {
 
   /// The round that was added last, again and again.
   void repeat(const RepeatedRound& round) {
-    shifts_.push_back({round.first_alike, 0});
+    shifts_.push_back({round.numbered_back.front().to, 0});
     for (std::size_t i = 0; i < round.times; ++i) {
       shifts_.back().by += round.allocations;
       for (std::size_t e = round.begin; e < round.end; ++e) {

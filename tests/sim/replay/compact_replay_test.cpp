@@ -1,14 +1,19 @@
 // The peak of a trace with repeated rounds is that of the trace written out.
 #include "sim/replay/compact_replay.hpp"
 
+#include <array>
 #include <cstddef>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
+#include "sim/replay/free_replay.hpp"
 #include "sim/replay/phase_peaks.hpp"
+#include "sim/replay/repeated_step.hpp"
 #include "tests/support/dice.hpp"
 
 using namespace highwater;
+using namespace highwater::literals;
 
 namespace {
 
@@ -26,22 +31,49 @@ Bytes size_of_request(Dice& dice) {
 struct Round {
   std::vector<Bytes> sizes;
   std::vector<std::size_t> freed_after;  ///< rounds
+  std::vector<bool> is_used_elsewhere;   ///< on another stream
+  std::vector<bool> is_waited_for;       ///< after which allocations the other stream is done
 };
 
 Round random_round(Dice& dice) {
   Round round;
+  const bool uses_streams = dice.one_in(2);
   for (std::size_t i = 0; i < kAllocations; ++i) {
     round.sizes.push_back(size_of_request(dice));
     round.freed_after.push_back(dice.below(3));
+    round.is_used_elsewhere.push_back(uses_streams && dice.one_in(6));
+    round.is_waited_for.push_back(uses_streams && dice.one_in(5));
   }
   return round;
 }
 
 class Writer {
  public:
-  explicit Writer(const Round& round) : round_(round) { trace_.stream_handles = {0}; }
+  explicit Writer(const Round& round) : round_(round) { trace_.stream_handles = {0, 7}; }
 
-  void add_weight(Bytes size) { allocate(size); }
+  /// The weight is used on the other stream.
+  void begin_step() {
+    trace_.events.push_back({.value = steps_++, .kind = EventKind::step});
+    trace_.events.push_back(
+        {.allocation = AllocationId{0U}, .stream = StreamId{1U}, .kind = EventKind::record_stream});
+  }
+
+  /// Frees what the last rounds left and the step before kept.
+  void end_step(Bytes size) {
+    for (std::size_t age = 1; age <= 2; ++age) {
+      for (std::size_t i = 0; i < kAllocations; ++i) {
+        if (round_.freed_after[i] >= age) {
+          free(firsts_[firsts_.size() - age] + i);
+        }
+      }
+    }
+    firsts_.clear();
+    if (kept_.has_value()) {
+      free(kept_.index());
+    }
+    kept_ = AllocationId{trace_.allocation_count};
+    allocate(size);
+  }
 
   /// What earlier rounds left is freed between allocations.
   void add_round() {
@@ -49,6 +81,14 @@ class Writer {
     firsts_.push_back(first);
     for (std::size_t i = 0; i < kAllocations; ++i) {
       allocate(round_.sizes[i]);
+      if (round_.is_used_elsewhere[i]) {
+        trace_.events.push_back({.allocation = AllocationId{first + i},
+                                 .stream = StreamId{1U},
+                                 .kind = EventKind::record_stream});
+      }
+      if (round_.is_waited_for[i]) {
+        trace_.events.push_back({.stream = StreamId{1U}, .kind = EventKind::stream_done});
+      }
       for (std::size_t age = 1; age <= 2; ++age) {
         if (round_.freed_after[i] == age && firsts_.size() > age) {
           free(firsts_[firsts_.size() - 1 - age] + i);
@@ -84,60 +124,149 @@ class Writer {
   const Round& round_;
   RequestTrace trace_;
   std::vector<std::size_t> firsts_;
+  AllocationId kept_;
+  std::uint64_t steps_ = 0;
 };
 
-/// The first rounds, and the last of them repeated.
-CompactTrace compact(const Round& round, Bytes weight, Bytes at_end, std::size_t times) {
-  Writer writer(round);
-  writer.add_weight(weight);
-  RepeatedRound repeated{
-      .allocations = kAllocations, .first_alike = AllocationId{1U}, .times = times};
-  for (std::size_t i = 0; i < kAlike; ++i) {
-    repeated.begin = writer.trace().events.size();
-    writer.add_round();
-  }
-  repeated.end = writer.trace().events.size();
-  repeated.next_allocation = AllocationId{writer.trace().allocation_count};
-  writer.allocate(at_end);
-  return {writer.take(), {repeated}};
+/// Steps of rounds, between a weight that another stream uses and states that the first step makes.
+/// Each step keeps a block for the next one.
+struct RunOfRounds {
+  Round round;
+  Bytes weight;
+  Bytes state;
+  Bytes kept;
+  std::size_t steps = 1;
+  std::size_t times = 0;  ///< of the last round that is written, more
+};
+
+RunOfRounds random_run_of_rounds(Dice& dice) {
+  RunOfRounds run{.round = random_round(dice)};
+  run.weight = size_of_request(dice);
+  run.state = size_of_request(dice);
+  run.kept = size_of_request(dice);
+  run.steps = 1 + dice.below(5);
+  run.times = dice.below(90);
+  return run;
 }
 
-RequestTrace written_out(const Round& round, Bytes weight, Bytes at_end, std::size_t times) {
-  Writer writer(round);
-  writer.add_weight(weight);
-  for (std::size_t i = 0; i < kAlike + times; ++i) {
-    writer.add_round();
+enum class Rounds { written_out, once };
+
+CompactTrace trace_of(const RunOfRounds& run, Rounds rounds) {
+  Writer writer(run.round);
+  std::vector<RepeatedRound> repeated;
+  writer.allocate(run.weight);
+  for (std::size_t step = 0; step < run.steps; ++step) {
+    writer.begin_step();
+    const std::size_t first = writer.trace().allocation_count;
+    RepeatedRound last{.allocations = kAllocations, .times = run.times};
+    const std::size_t written = kAlike + (rounds == Rounds::once ? 0 : run.times);
+    for (std::size_t i = 0; i < written; ++i) {
+      last.begin = writer.trace().events.size();
+      writer.add_round();
+    }
+    last.end = writer.trace().events.size();
+    last.numbered_back = {{.from = AllocationId{first + kAllocations},
+                           .to = AllocationId{first},
+                           .count = (kAlike - 1) * kAllocations}};
+    if (rounds == Rounds::once) {
+      repeated.push_back(last);
+    }
+    if (step == 0) {
+      writer.allocate(run.state);
+    }
+    writer.end_step(run.kept);
   }
-  writer.allocate(at_end);
-  return writer.take();
+  return {writer.take(), repeated};
 }
 
 }  // namespace
 
 TEST_CASE("compact replay: the peak is that of the trace written out", "[replay]") {
-  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
     Dice dice(seed);
-    const Round round = random_round(dice);
-    const Bytes weight = size_of_request(dice);
-    const Bytes at_end = size_of_request(dice);
-    const std::size_t times = dice.below(90);
+    const RunOfRounds run = random_run_of_rounds(dice);
     ReplayOptions options;
     options.version = &version_preset(dice.one_in(4) ? "2.12" : "2.6");
     options.after_oom = AfterOom::stop;
     if (dice.one_in(2)) {
       options.capacity = Bytes{dice.below(1200) << 20U};
     }
-    CAPTURE(seed, times);
-    const ReplayBar all = bar_of(replay(written_out(round, weight, at_end, times), options));
-    const ReplayBar bar = replay_compact(compact(round, weight, at_end, times), options);
+    CAPTURE(seed, run.times, run.steps);
+    const RequestTrace written_out = trace_of(run, Rounds::written_out).trace;
+    const CompactTrace compact = trace_of(run, Rounds::once);
+    const ReplayBar all = bar_of(replay(written_out, options));
+    const ReplayBar bar = replay_compact(compact, options);
     CHECK(bar.reserved == all.reserved);
     CHECK(bar.active == all.active);
     CHECK(bar.ran_out == all.ran_out);
-    const PhasedReplay phased =
-        replay_with_phases(written_out(round, weight, at_end, times), options);
-    const CompactPeaks peaks = replay_compact_peaks(compact(round, weight, at_end, times), options);
+    const PhasedReplay phased = replay_with_phases(written_out, options);
+    const CompactPeaks peaks = replay_compact_peaks(compact, options);
     CHECK(peaks.peak == phased.result.peak);
     CHECK(peaks.at_peak == phased.peaks.run.at_peak);
     CHECK(peaks.ran_out == phased.peaks.out_of_memory);
   }
+}
+
+namespace {
+
+/// Whether the third of three steps is found to repeat the second.
+bool third_step_repeats(RequestTrace trace) {
+  ReplayOptions options;
+  options.version = &version_preset("2.6");
+  const CompactTrace compact{std::move(trace), {}};
+  FreeReplay run(compact.trace, options);
+  const std::vector<StepEvents> steps = steps_of(compact);
+  REQUIRE(steps.size() == 4);
+  std::vector<StepBegin> begins;
+  for (const StepEvents& step : steps) {
+    begins.push_back(step_begin(run.allocator, run.driver, step));
+    for (std::size_t i = step.begin; i < step.end; ++i) {
+      run.driver.apply(compact.trace.events[i]);
+    }
+  }
+  return StepPair(compact.trace, steps[2], steps[3]).repeats(begins[2], begins[3]);
+}
+
+enum class Old { freed_before_new, freed_after_new };
+
+/// Three steps: each uses the weight on another stream, allocates a block of the next of `sizes`,
+/// which it frees, and one of 6 MiB, which it keeps instead of the one that the step before kept.
+RequestTrace three_steps(std::array<Bytes, 3> sizes, Old old = Old::freed_before_new) {
+  RequestTrace trace;
+  trace.stream_handles = {0, 7};
+  const auto allocate = [&](Bytes size) {
+    const AllocationId id{trace.allocation_count++};
+    trace.events.push_back({.value = size.count(), .allocation = id, .stream = StreamId{0U}});
+    return id;
+  };
+  const auto free = [&](AllocationId id) {
+    trace.events.push_back({.allocation = id, .kind = EventKind::free});
+  };
+  const AllocationId weight = allocate(2_MiB);
+  AllocationId kept;
+  for (std::size_t step = 0; step < 3; ++step) {
+    trace.events.push_back({.value = step, .kind = EventKind::step});
+    trace.events.push_back(
+        {.allocation = weight, .stream = StreamId{1U}, .kind = EventKind::record_stream});
+    const AllocationId first = allocate(sizes[step]);
+    const AllocationId before = kept;
+    if (before.has_value() && old == Old::freed_before_new) {
+      free(before);
+    }
+    kept = allocate(6_MiB);
+    if (before.has_value() && old == Old::freed_after_new) {
+      free(before);
+    }
+    free(first);
+  }
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("compact replay: a step that asks for the same from the same state repeats", "[replay]") {
+  CHECK(third_step_repeats(three_steps({6_MiB, 6_MiB, 6_MiB})));
+  CHECK_FALSE(third_step_repeats(three_steps({6_MiB, 6_MiB, 5_MiB})));  // another request
+  // What the second kept lies behind what the first kept.
+  CHECK_FALSE(third_step_repeats(three_steps({6_MiB, 6_MiB, 6_MiB}, Old::freed_after_new)));
 }

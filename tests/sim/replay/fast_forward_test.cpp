@@ -34,7 +34,9 @@ struct Run {
   std::optional<double> fraction;
   std::uint64_t streams = 1;
   bool resets_peaks = false;
-  bool uses_streams = false;   ///< record_stream, with its events completed before the step ends
+  bool uses_streams = false;  ///< record_stream, with its events completed before the step ends
+  bool leaves_waiting =
+      false;                   ///< with uses_streams: blocks that are used or wait when a step ends
   bool has_odd_step = false;   ///< one step in the middle asks for something else
   bool asks_too_much = false;  ///< each step asks for more than any device has, and goes on
   bool empties_cache = false;  ///< each step ends with empty_cache
@@ -74,6 +76,9 @@ std::vector<StepEvent> random_step(const Run& run, Dice& dice, std::size_t lengt
   for (std::uint32_t place = 0; place < kept; ++place) {
     step.push_back({EventKind::alloc, place, any_size(dice), stream()});
     places = place + 1;
+    if (run.leaves_waiting && dice.one_in(2)) {
+      step.push_back({EventKind::record_stream, place, {}, stream()});
+    }
   }
   if (run.asks_too_much) {
     step.push_back({EventKind::alloc, places++, kLargestRequest + 1_B, stream()});
@@ -94,6 +99,9 @@ std::vector<StepEvent> random_step(const Run& run, Dice& dice, std::size_t lengt
       step.push_back({EventKind::alloc, places, any_size(dice), stream()});
       live.push_back(places++);
     }
+    if (run.leaves_waiting && dice.one_in(40)) {
+      step.push_back({EventKind::all_streams_done});
+    }
     if (run.resets_peaks && dice.one_in(100)) {
       step.push_back({EventKind::reset_peaks});
     }
@@ -101,7 +109,8 @@ std::vector<StepEvent> random_step(const Run& run, Dice& dice, std::size_t lengt
   if (run.empties_cache) {
     step.push_back({EventKind::empty_cache});
   }
-  if (run.uses_streams) {  // all events complete, and the next request notices
+  if (run.uses_streams &&
+      !run.leaves_waiting) {  // all events complete, and the next request notices
     step.push_back({EventKind::all_streams_done});
     step.push_back({EventKind::alloc, places, 512_B, StreamId{std::uint32_t{0}}});
     step.push_back({EventKind::free, places});
@@ -281,6 +290,7 @@ const std::array kRuns{
         .fraction = 0.5,
         .repeats = false},
     Run{.name = "streams", .streams = 3, .uses_streams = true},
+    Run{.name = "streams that lag", .streams = 3, .uses_streams = true, .leaves_waiting = true},
     Run{.name = "peaks are reset", .resets_peaks = true},
     Run{.name = "an odd step", .streams = 2, .has_odd_step = true},
     Run{.name = "asks too much", .asks_too_much = true},

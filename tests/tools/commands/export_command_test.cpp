@@ -279,6 +279,37 @@ TEST_CASE("scan: an outlier lies far off in units of the median deviation", "[cl
   CHECK(scan.reserved->imbalance() == Approx(180.0 * 6 / 682 - 1));
 }
 
+// More than half are 1000, so MAD is 0. 1009 is less than 1 % off. Of twelve, three (a quarter) may
+// share a figure that is far off, four are another kind of rank.
+TEST_CASE("scan: where most ranks are alike, a figure that few share is an outlier",
+          "[cli][scan]") {
+  const auto [peaks, outliers] = GENERATE(
+      std::pair{std::vector<int>{1000, 1000, 1000, 1020}, std::vector<int>{1020}},
+      std::pair{
+          std::vector<int>{1000, 1000, 1000, 1000, 1000, 1000, 1000, 1009, 2000, 1100, 980, 1000},
+          std::vector<int>{2000, 1100, 980}},
+      std::pair{
+          std::vector<int>{1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1100, 1105, 1100},
+          std::vector<int>{1100, 1105, 1100}},
+      std::pair{
+          std::vector<int>{1000, 1000, 1000, 1000, 1000, 1000, 1000, 5000, 1100, 1105, 1100, 1100},
+          std::vector<int>{5000}});
+  Scan scan;
+  for (const int peak : peaks) {
+    ScanRow row;
+    row.peak.reserved = Bytes{static_cast<std::uint64_t>(peak)};
+    scan.rows.push_back(row);
+  }
+  compare_rows(scan);
+  std::vector<int> marked;
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    if (scan.rows[i].is_reserved_outlier) {
+      marked.push_back(peaks[i]);
+    }
+  }
+  CHECK(marked == outliers);
+}
+
 TEST_CASE("scan: a damaged file is a row and an error", "[cli][scan]") {
   const TempDir folder;
   CHECK(run_line("scan " + folder.path().string()).code == ExitCode::bad_input);

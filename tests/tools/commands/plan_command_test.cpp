@@ -132,6 +132,17 @@ TEST_CASE("plan: the paper's tables come out again", "[cli][plan]") {
   }
 }
 
+TEST_CASE("plan: the paper's tables are not cut into pieces", "[cli][plan]") {
+  const std::string options = GENERATE("--shard 1/2 --output part", "--journal kept",
+                                       "--journal kept --resume", "--piece-times times");
+  const CommandRun result = run_line("plan --published " + options);
+  CHECK(result.code == ExitCode::usage);
+  CHECK(result.out.empty());
+  CHECK_THAT(result.err, Contains(options.substr(0, options.find(' '))) && Contains("omit it"));
+  CHECK_FALSE(std::filesystem::exists("part"));
+  CHECK_FALSE(std::filesystem::exists("kept"));
+}
+
 TEST_CASE("plan: the paper's tables as JSON", "[cli][plan]") {
   const auto tables = json_of("plan --published");
   CHECK(tables.at("schema").as_string() == "highwater.plan_published/1");

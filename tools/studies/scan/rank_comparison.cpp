@@ -57,14 +57,23 @@ std::optional<Spread> spread_of(const Scan& scan, Bytes Usage::*figure) {
   return spread;
 }
 
+constexpr double kNoise = 0.01;  ///< of the median: so close figures are taken for the same
+
+/// Whether few of the `sorted` figures are as high as `value`.
+bool is_rare(const std::vector<double>& sorted, double value, double noise) {
+  constexpr std::ptrdiff_t kOneIn = 4;
+  const auto low = std::ranges::lower_bound(sorted, value - noise);
+  const auto high = std::ranges::upper_bound(sorted, value + noise);
+  return (high - low) * kOneIn <= std::ssize(sorted);
+}
+
 /// For every row whether `figure` lies far off the others'.
 template <class Figure>
 std::vector<bool> outliers_of(const Scan& scan, Figure figure) {
   constexpr std::size_t kFewest = 4;
   constexpr double kScore = 3.5;
   constexpr double kNormal = 0.6745;  // quartile of the normal distribution: MAD as a deviation
-  constexpr double kNoise = 0.01;
-  const std::vector<double> values = values_of(scan, figure);
+  std::vector<double> values = values_of(scan, figure);
   std::vector<bool> marks(scan.rows.size());
   if (values.size() < kFewest) {
     return marks;
@@ -75,10 +84,13 @@ std::vector<bool> outliers_of(const Scan& scan, Figure figure) {
     deviations.push_back(std::abs(value - median));
   }
   const double mad = median_of(deviations);
+  const double noise = kNoise * std::abs(median);
+  std::ranges::sort(values);
   for (std::size_t i = 0; i < scan.rows.size(); ++i) {
-    const double off = std::abs(figure(scan.rows[i]) - median);
-    marks[i] =
-        !scan.rows[i].is_error() && off > kNoise * std::abs(median) && kNormal * off > kScore * mad;
+    const double value = figure(scan.rows[i]);
+    const double off = std::abs(value - median);
+    const bool is_far = mad > 0 ? kNormal * off > kScore * mad : is_rare(values, value, noise);
+    marks[i] = !scan.rows[i].is_error() && off > noise && is_far;
   }
   return marks;
 }
