@@ -39,19 +39,15 @@ struct StepEvents {
 inline std::vector<StepEvents> steps_of(const CompactTrace& compact) {
   std::vector<StepEvents> steps(1);
   std::size_t allocations = 0;
-  const auto finish = [&](std::size_t end) {
-    steps.back().end = end;
-    steps.back().next = allocations;
-  };
   for (std::size_t i = 0; i < compact.trace.events.size(); ++i) {
     const Event& event = compact.trace.events[i];
     if (event.kind == EventKind::step) {
-      finish(i);
+      steps.back().end = i;
       steps.push_back({.begin = i, .first = allocations});
     }
     allocations += event.kind == EventKind::alloc ? 1U : 0U;
   }
-  finish(compact.trace.events.size());
+  steps.back().end = compact.trace.events.size();
   auto step = steps.begin();
   for (const RepeatedRound& round : compact.rounds) {
     step = std::ranges::find_if(step, steps.end(),
@@ -94,9 +90,8 @@ class StepPair {
 
   /// Whether the second does again what the first did, `from` so and then `again` so.
   [[nodiscard]] bool repeats(const StepBegin& from, const StepBegin& again) const {
-    const std::size_t length = first_.end - first_.begin;
-    if (!from.image || from.image != again.image || second_.end - second_.begin != length ||
-        second_.next - second_.first != first_.next - first_.first || !has_same_rounds()) {
+    const std::size_t length = second_.end - second_.begin;
+    if (!from.image || from.image != again.image || !is_as_long(length) || !has_same_rounds()) {
       return false;
     }
     for (std::size_t i = 0; i < length; ++i) {
@@ -115,6 +110,13 @@ class StepPair {
   }
 
  private:
+  /// The last one may lack what prepares the next.
+  [[nodiscard]] bool is_as_long(std::size_t length) const {
+    const std::size_t of_first = first_.end - first_.begin;
+    const bool is_last = second_.end == trace_.events.size();
+    return length == of_first || (is_last && length < of_first);
+  }
+
   /// Settings and pools are not part of the state.
   [[nodiscard]] static bool asks_for_same(const Event& earlier, const Event& event) {
     if (!earlier.is_operation()) {

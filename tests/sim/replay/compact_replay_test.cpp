@@ -267,6 +267,15 @@ RequestTrace three_steps(std::array<Bytes, 3> sizes, Old old = Old::freed_before
 TEST_CASE("compact replay: a step that asks for the same from the same state repeats", "[replay]") {
   CHECK(third_step_repeats(three_steps({6_MiB, 6_MiB, 6_MiB})));
   CHECK_FALSE(third_step_repeats(three_steps({6_MiB, 6_MiB, 5_MiB})));  // another request
+  // The last may end before the others do.
+  const RequestTrace whole = three_steps({6_MiB, 6_MiB, 6_MiB});
+  RequestTrace prefix;
+  prefix.stream_handles = whole.stream_handles;
+  prefix.allocation_count = whole.allocation_count;
+  for (std::size_t i = 0; i + 1 < whole.events.size(); ++i) {
+    prefix.events.push_back(whole.events[i]);
+  }
+  CHECK(third_step_repeats(std::move(prefix)));
   // What the second kept lies behind what the first kept.
   CHECK_FALSE(third_step_repeats(three_steps({6_MiB, 6_MiB, 6_MiB}, Old::freed_after_new)));
 }
