@@ -13,6 +13,8 @@ namespace highwater::models {
 
 namespace {
 
+/// `Projection` is Conv1D, or what bitsandbytes puts in its place.
+template <class Projection>
 class Gpt2Attention : public Module {
  public:
   Gpt2Attention(Module* parent, const Gpt2Config& config)
@@ -77,12 +79,13 @@ class Gpt2Attention : public Module {
   }
 
   Gpt2Config config_;
-  nn::Conv1D c_attn_;
-  nn::Conv1D c_proj_;
+  Projection c_attn_;
+  Projection c_proj_;
   nn::Dropout attn_dropout_;
   nn::Dropout resid_dropout_;
 };
 
+template <class Projection>
 class Gpt2Model : public Module {
  public:
   Gpt2Model(Module* parent, const Gpt2Config& config)
@@ -149,18 +152,20 @@ class Gpt2Model : public Module {
   std::unique_ptr<nn::Embedding> wpe_;
   nn::Dropout drop_;
   nn::Container h_;
-  nn::BlockList<Gpt2Block<Gpt2Attention, nn::Conv1D>> blocks_;
+  nn::BlockList<Gpt2Block<Gpt2Attention<Projection>, Projection>> blocks_;
   std::unique_ptr<nn::LayerNorm> ln_f_;  ///< null before a pipeline's last stage
 };
 
 }  // namespace
 
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const Gpt2Config& config) {
-  return std::make_unique<CausalLm<Gpt2Model>>(context,
-                                               HeadConfig{.width = config.n_embd,
-                                                          .vocab_size = config.vocab_size,
-                                                          .is_tied = config.tie_word_embeddings},
-                                               config);
+  const HeadConfig head{.width = config.n_embd,
+                        .vocab_size = config.vocab_size,
+                        .is_tied = config.tie_word_embeddings};
+  if (is_quantized(context.plan.quantization)) {
+    return std::make_unique<CausalLm<Gpt2Model<nn::LinearFromConv1D>>>(context, head, config);
+  }
+  return std::make_unique<CausalLm<Gpt2Model<nn::Conv1D>>>(context, head, config);
 }
 
 }  // namespace highwater::models

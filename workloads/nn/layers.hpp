@@ -127,6 +127,15 @@ class Conv1D : public Module {
   std::unique_ptr<Adapter> adapter_;
 };
 
+/// The linear layer that takes Conv1D's place (transformers 5.23, integrations/bitsandbytes.py
+/// replace_with_bnb_linear); in files its weight is [in, out] still.
+class LinearFromConv1D : public Linear {
+ public:
+  using Linear::Linear;
+
+  [[nodiscard]] LayerKind layer_kind() const override { return LayerKind::conv1d; }
+};
+
 /// nn.Embedding.
 class Embedding : public Module {
  public:

@@ -149,6 +149,8 @@ std::vector<Case> all_cases() {
       family("gptj", "int8"),
       family("gpt_bigcode", "nf4"),
       family("codegen", "fp4"),
+      family("gpt2", "nf4 --double-quant"),
+      {"script-gpt2-int8-checkpointed", family("gpt2", "int8 --checkpoint full").options},
       {"script-qwen3_moe", kQuantized +
                                "families/qwen3_moe.json --batch 2 --seq 128 --quantize nf4 "
                                "--double-quant --prepare-kbit false "

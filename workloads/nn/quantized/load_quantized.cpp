@@ -117,9 +117,13 @@ class Loading {
     linear.quantize(data, std::make_unique<Linear4Bit>(std::move(packed), compute_dtype_of(plan_)));
   }
 
+  // The transpose of a Conv1D's weight is copied before it is quantised (Params4bit._quantize:
+  // contiguous()).
   FourBitWeight quantized_4bit(const Linear& linear) {
     const Tensor weight = eager::to_cuda(linear.weight);
-    return quantize_4bit(weight, plan_.quantization, dynamic_map_);
+    const bool is_transposed = linear.layer_kind() == LayerKind::conv1d;
+    const Tensor rows = is_transposed ? eager::clone(weight) : weight;
+    return quantize_4bit(rows, plan_.quantization, dynamic_map_);
   }
 
   void load_8bit(Linear& linear) {

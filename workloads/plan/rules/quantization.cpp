@@ -5,6 +5,7 @@
 #include "workloads/plan/deepspeed_release.hpp"
 #include "workloads/plan/model/families/bloom.hpp"
 #include "workloads/plan/model/families/codegen.hpp"
+#include "workloads/plan/model/families/gpt2.hpp"
 #include "workloads/plan/model/families/gpt_bigcode.hpp"
 #include "workloads/plan/model/families/gpt_neo.hpp"
 #include "workloads/plan/model/families/gptj.hpp"
@@ -43,7 +44,7 @@ bool has_known_layers(const ModelConfig& config) {
   const bool is_kin = config.is<LlamaConfig>() && !has_field(config, FieldRole::experts);
   return is_kin || is_known_mixture(config) || config.is<OptConfig>() || config.is<BloomConfig>() ||
          config.is<GptNeoConfig>() || config.is<GptJConfig>() || config.is<CodegenConfig>() ||
-         config.is<GptBigCodeConfig>();
+         config.is<GptBigCodeConfig>() || config.is<Gpt2Config>();
 }
 
 /// DeepSpeed's engine with a stage that shards something.
@@ -121,10 +122,14 @@ constexpr std::array kQuantizationGaps{
                   (f.plan->model_code != ModelCode::hf || !has_known_layers(f.plan->model.config));
          },
          "quantize with this model: the simulation has it for transformers' decoders and for "
-         "mixtures as Mixtral, Qwen2-MoE, Qwen3-MoE and OLMoE whose layers are nn.Linear (not "
-         "GPT-2's Conv1D, T5, BERT "
-         "and other mixtures); "
-         "use --engine torch"},
+         "mixtures as Mixtral, Qwen2-MoE, Qwen3-MoE and OLMoE (not OpenAI GPT, T5, BERT and other "
+         "mixtures); use --engine torch"},
+    Rule{
+        [](const PlanFacts& f) {
+          return is_torchao(f.plan->quantization) && f.plan->model.config.is<Gpt2Config>();
+        },
+        "quantize int8-weight-only with GPT-2: torchao quantises nn.Linear, and GPT-2's layers are "
+        "Conv1D, which stay as they are; use nf4, fp4 or int8"},
     Rule{[](const PlanFacts& f) {
            return is_torchao(f.plan->quantization) && is_known_mixture(f.plan->model.config);
          },
