@@ -30,6 +30,9 @@ Tensor unpadded(const Tensor& tensor, std::int64_t dim, std::int64_t count) {
 /// stashed_for_allocator_safety_); before, these were recorded on NCCL's stream.
 constexpr Release kHoldsInputs{2, 8};
 
+/// Columns without their padding are copied (Shard._maybe_unpad_tensor; seen in 2.15).
+constexpr Release kGathersContiguous{2, 15};
+
 }  // namespace
 
 std::int64_t DeviceMesh::chunk_size(std::int64_t size) const {
@@ -113,7 +116,8 @@ Tensor DeviceMesh::all_gather(const Tensor& shard, std::int64_t dim, std::int64_
   if (eager::wrap(dim, part.dim()) != 0) {
     whole = eager::cat(eager::chunk(whole, this->size(), 0), dim);
   }
-  return unpadded(whole, dim, full * this->size() - size);
+  whole = unpadded(whole, dim, full * this->size() - size);
+  return runtime().torch >= kGathersContiguous ? eager::contiguous(whole) : whole;
 }
 
 // Shard._reduce_shard_tensor and reduce_scatter_tensor, which copies unless it cuts dimension 0.
@@ -141,6 +145,30 @@ Tensor DeviceMesh::reduce_scatter(const Tensor& tensor, std::int64_t dim) {
   finish(group_.reduce_scatter_async(output, whole));
   whole.reset();
   return unpadded(output, dim, chunk_size(length) - shard_size(length));
+}
+
+// Shard._to_new_shard_dim, with _dtensor::shard_dim_alltoall: pieces lie one behind the other while
+// they travel, so that columns are copied on either side (recorded with 2.15).
+Tensor DeviceMesh::all_to_all(const Tensor& shard, const Dims& sizes, std::int64_t from,
+                              std::int64_t to) {
+  wait_for_last();
+  const std::int64_t old_size = sizes[eager::wrap(from, sizes.size())];
+  const std::int64_t new_size = sizes[eager::wrap(to, sizes.size())];
+  const std::int64_t old_full = chunk_size(old_size);
+  const std::int64_t new_full = chunk_size(new_size);
+  Tensor input = padded(shard, from, old_full - shard.size(from));
+  input = eager::contiguous(padded(input, to, new_full * size() - new_size));
+  if (to != 0) {
+    input = eager::clone(input);
+  }
+  Dims parts = input.sizes();
+  parts[eager::wrap(from, sizes.size())] = old_full * size();
+  parts[eager::wrap(to, sizes.size())] = new_full;
+  Tensor output = eager::empty(runtime(), parts, input.dtype());
+  Tensor result = from == 0 ? output : eager::clone(output);
+  eager::end_of_frame(input, output);
+  return unpadded(unpadded(result, from, old_full * size() - old_size), to,
+                  new_full - shard_size(new_size));
 }
 
 // Shard._replicate_to_shard.

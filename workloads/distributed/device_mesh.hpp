@@ -6,6 +6,8 @@
 // used first, which is soon enough to let it wait at once here.
 #pragma once
 
+#include <optional>
+
 #include "workloads/distributed/process_group.hpp"
 
 namespace highwater::dist {
@@ -13,7 +15,14 @@ namespace highwater::dist {
 class DeviceMesh {
  public:
   DeviceMesh(eager::Runtime& runtime, int ranks, int rank, CommBackend backend)
-      : group_(runtime, ranks, backend), rank_(rank) {}
+      : own_(std::in_place, runtime, ranks, backend), group_(*own_), rank_(rank) {}
+
+  /// Of a group that exists, and outlives this.
+  DeviceMesh(ProcessGroup& group, int rank) : group_(group), rank_(rank) {}
+
+  DeviceMesh(const DeviceMesh&) = delete;
+  DeviceMesh& operator=(const DeviceMesh&) = delete;
+  ~DeviceMesh() = default;
 
   [[nodiscard]] eager::Runtime& runtime() const { return group_.runtime(); }
 
@@ -40,6 +49,10 @@ class DeviceMesh {
   /// Partial to Shard(dim).
   eager::Tensor reduce_scatter(const eager::Tensor& tensor, std::int64_t dim);
 
+  /// Shard(from) to Shard(to) of a tensor of `sizes`: pieces are exchanged.
+  eager::Tensor all_to_all(const eager::Tensor& shard, const eager::Dims& sizes, std::int64_t from,
+                           std::int64_t to);
+
   /// The result of the next sum is waited for only when it is used (async_op=True,
   /// AsyncCollectiveTensor): the current stream waits no later than before the next collective.
   void wait_at_use() { waits_at_use_ = true; }
@@ -54,7 +67,8 @@ class DeviceMesh {
   void wait_for_last();
   void finish(const Work& work);
 
-  ProcessGroup group_;
+  std::optional<ProcessGroup> own_;
+  ProcessGroup& group_;
   int rank_;
   bool waits_at_use_ = false;
   Work pending_;

@@ -254,6 +254,9 @@ void OptimizerRun::update(optim::Update update, Group& group) {
 
 void OptimizerRun::zero_grad(bool set_to_none) {
   for (auto& instance : instances_) {
+    if (choice_.kind == OptimizerKind::muon && &instance != &instances_.front()) {
+      runtime_.mark_phase("zero_grad");  // a script zeroes each optimizer in a call of its own
+    }
     zero_grad(instance, set_to_none);
   }
 }

@@ -32,6 +32,13 @@ class StagesResharding : public optim::Resharding {
     return first_.gather(shard, rows);
   }
 
+  [[nodiscard]] int ranks() const override { return first_.ranks(); }
+
+  Tensor redistribute(const Tensor& local, optim::MatrixSize size, optim::Layout from,
+                      optim::Layout to) const override {
+    return first_.redistribute(local, size, from, to);
+  }
+
  private:
   const optim::Resharding& first_;
   std::unordered_map<const eager::TensorImpl*, const optim::Resharding*> owners_;

@@ -127,6 +127,32 @@ TEST_CASE("loops: fully_shard gathers as often as what it is told to free demand
         recorded.at("devices").at(0).at("counts").at("allocs"));
 }
 
+TEST_CASE("loops: Muon on shards of fully_shard makes the requests of the recordings",
+          "[cli][framework]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>(
+      {{"muon-fsdp4-rank1", "1", "muon-llama.json --dp 4"},
+       {"muon-fsdp3-rank2", "2", "muon-llama-one-layer.json --dp 3"}}));
+  const std::string plan =
+      options +
+      " --dp-kind fsdp2 --optimizer muon --batch 2 --seq 64 --precision bf16 --gpu h100-80 "
+      "--steps 3 --engine model";
+  const Run run{.rank = rank, .torch = "2.15", .transformers = "5.24"};
+  check_peaks(recording, plan, {.allocated = 1e-9, .reserved = 1e-9}, run);
+  const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
+  const auto simulated = json_of("simulate --rank " + rank +
+                                 " --torch 2.15 --transformers 5.24 --model " + kLoops + plan);
+  CHECK(simulated.at("counts").at("allocs") ==
+        recorded.at("devices").at(0).at("counts").at("allocs"));
+}
+
+TEST_CASE("loops: Muon on shards of FSDP1 is left to PyTorch", "[cli][framework]") {
+  const auto gap =
+      run_line("simulate --engine model --optimizer muon --dp 4 --dp-kind fsdp1 --model " + kLoops +
+               "muon-llama.json --precision bf16 --gpu h100-80");
+  CHECK(gap.code == ExitCode::usage);
+  CHECK_THAT(gap.err, Catch::Contains("--engine torch"));
+}
+
 TEST_CASE("loops: context_parallel() around transformers' models has the peaks of the recordings",
           "[cli][framework][cp]") {
   const std::string plain = " --framework hf --dp-kind fsdp2 --steps 3";

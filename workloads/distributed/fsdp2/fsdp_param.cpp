@@ -54,6 +54,7 @@ void FsdpParam::place_shard(const Tensor& block) {
   if (!sharded_.defined()) {
     sharded_ = eager::alias(block);
     sharded_->requires_grad = unsharded_->requires_grad;
+    sharded_->is_target = unsharded_->is_target;
   }
   sharded_->storage = block->storage;
   sharded_->sizes = sharded_sizes_;
@@ -114,8 +115,15 @@ void FsdpParam::assign(Tensor share) {
   is_pinned_ = false;
 }
 
+// Whether the shard lies in a padded block (2.15: same_local_tensor); 2.6 did not look.
+bool FsdpParam::is_padded() const {
+  constexpr Release kLooks{2, 15};
+  const std::int64_t bytes = padded_numel() * item_size(sharded_.dtype());
+  return unsharded_.runtime().torch >= kLooks && sharded_->storage->bytes >= bytes;
+}
+
 void FsdpParam::reset_sharded_param() {
-  const bool pads = sharded_sizes_ != padded_sizes_;
+  const bool pads = sharded_sizes_ != padded_sizes_ && !is_padded();
   if (!pads && (is_pinned_ || !offload_to_cpu_)) {
     return;
   }

@@ -98,6 +98,8 @@ class FsdpParam {
   [[nodiscard]] DType orig_dtype() const { return sharded_.dtype(); }
 
   /// Elements of one rank's shard with its padding.
+  [[nodiscard]] bool is_padded() const;
+
   [[nodiscard]] std::int64_t padded_numel() const { return eager::element_count(padded_sizes_); }
 
  private:

@@ -74,7 +74,7 @@ bool hides_norm(const nn::Module& model) {
 FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first)
     : model_(model),
       shared_{.context = context_of(model, plan), .states = {}},
-      resharding_(shared_.context.groups.shard) {
+      resharding_(shared_.context.groups.shard, shard_place(plan).rank) {
   model.runtime().counts_host_memory |= shared_.context.offload_to_cpu;
   shared_.keeps_root = keeps_root(model.runtime(), plan.fsdp.reshard);
   const ShardPlace place = shard_place(plan);

@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include "workloads/distributed/process_group.hpp"
+#include "workloads/distributed/device_mesh.hpp"
 #include "workloads/optim/resharding.hpp"
 
 namespace highwater::dist {
@@ -11,7 +11,7 @@ namespace highwater::dist {
 class GroupResharding : public optim::Resharding {
  public:
   /// `group` must outlive this.
-  explicit GroupResharding(ProcessGroup& group) : group_(group) {}
+  GroupResharding(ProcessGroup& group, int rank) : group_(group), mesh_(group, rank) {}
 
   /// `shard` is a part of a tensor with so many rows.
   void add(const eager::Tensor& shard, std::int64_t rows) { rows_[shard.get()] = rows; }
@@ -27,8 +27,14 @@ class GroupResharding : public optim::Resharding {
   /// Fewer rows than on the first rank are padded (placement_types.py: _to_replicate_tensor).
   eager::Tensor gather(const eager::Tensor& shard, std::int64_t rows) const override;
 
+  [[nodiscard]] int ranks() const override { return group_.size(); }
+
+  eager::Tensor redistribute(const eager::Tensor& local, optim::MatrixSize size, optim::Layout from,
+                             optim::Layout to) const override;
+
  private:
   ProcessGroup& group_;
+  mutable DeviceMesh mesh_;
   std::unordered_map<const eager::TensorImpl*, std::int64_t> rows_;
 };
 

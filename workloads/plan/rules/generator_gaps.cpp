@@ -37,6 +37,16 @@ bool classifies_plainly(const TrainingPlan& plan) {
          !is_quantized(plan.quantization) && plan.experts != Experts::deepspeed;
 }
 
+// torch's Muon on DTensors chooses layouts by rules of 2.15 (optim/dtensor_matrix.hpp), in plain
+// loops over meshes of one dimension on the GPU.
+bool follows_sharded_muon(const PlanFacts& f) {
+  const Parallelism& p = f.plan->parallel;
+  const bool is_plain_loop =
+      f.plan->framework == Framework::hf || f.plan->framework == Framework::torch;
+  return is_plain_loop && is_fsdp2(p) && p.fsdp.replicas == 1 && p.tp == 1 && p.cp == 1 &&
+         p.pp == 1 && !offloads_params(p) && !torch_is_before(f, {2, 15});
+}
+
 constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) {
            return f.plan->model.labels > 0 && !can_classify(family_name(f.plan->model));
@@ -200,12 +210,24 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const bool is_sharded = is_fsdp1(p) || is_fsdp2(p) || is_dtensor_parallel(p);
-           return is_sharded && is_of_one_gpu(f.plan->optimizer.kind);
+           return is_sharded && is_of_one_gpu(f.plan->optimizer.kind) &&
+                  f.plan->optimizer.kind != OptimizerKind::muon;
          },
-         "optimizer of a package of its own, or of torch's muon, nadam, radam, adamax, adadelta, "
+         "optimizer of a package of its own, or of torch's nadam, radam, adamax, adadelta, "
          "asgd and rprop, with shards of the parameters: not supported yet by the simulation; "
          "record "
          "the script instead (highwater record), or use ddp"},
+    Rule{
+        [](const PlanFacts& f) {
+          const Parallelism& p = f.plan->parallel;
+          const bool is_sharded = is_fsdp1(p) || is_fsdp2(p) || is_dtensor_parallel(p);
+          return is_sharded && f.plan->optimizer.kind == OptimizerKind::muon &&
+                 !follows_sharded_muon(f);
+        },
+        "optimizer muon with shards of the parameters: DTensor chooses layouts by estimates, which "
+        "the simulation knows of PyTorch 2.15 with fully_shard over one group of GPUs in a plain "
+        "loop; use --torch 2.15 and dp-kind fsdp2 without dp-replicate, tp, cp, pp and offload, "
+        "or --engine torch"},
     Rule{[](const PlanFacts& f) {
            return updates_by_hooks(f.plan->optimizer.kind) &&
                   (f.plan->parallel.pp > 1 ||

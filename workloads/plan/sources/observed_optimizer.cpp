@@ -91,10 +91,13 @@ void read_extras(const ObservedFacts& facts, bool has_momentum, SourceKeys& keys
   if (options == nullptr || !options->is_object()) {
     return;
   }
+  const bool is_muon = facts.text("optimizers.0.class") == "torch.Muon";
   for (const auto& [name, value] : options->get_object()) {
     const std::string key = "optimizers.0.options." + std::string(name);
     if (is_harmless(name)) {
       keys.add_no_effect(key, boost::json::serialize(value), "no further tensor");
+    } else if (name == "momentum" && is_muon) {
+      keys.add_no_effect(key, boost::json::serialize(value), "Muon always keeps it");
     } else if (name != "momentum" || !has_momentum) {
       keys.add_not_supported(key, boost::json::serialize(value), "simulated without");
     }
@@ -139,6 +142,12 @@ void read_groups(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
+/// Muon takes matrices alone; --optimizer muon has the AdamW of all else.
+bool is_muon_with_adamw(const ObservedFacts& facts) {
+  return facts.text("optimizers.0.class") == "torch.Muon" &&
+         facts.text("optimizers.1.class") == "torch.AdamW" && facts.find("optimizers.2") == nullptr;
+}
+
 /// An optimizer for each parameter steps while the backward runs.
 void read_several(const ObservedFacts& facts, SourceKeys& keys) {
   if (facts.find("optimizers.1") == nullptr) {
@@ -148,6 +157,8 @@ void read_several(const ObservedFacts& facts, SourceKeys& keys) {
       facts.whole("optimizers.0.parameters") == 1 && facts.whole("optimizers.1.parameters") == 1;
   if (is_each_alone) {
     keys.use("optimizers", "one for each parameter", "optimizer-in-backward", "true");
+  } else if (is_muon_with_adamw(facts)) {
+    keys.add_no_effect("optimizers.1", "torch.AdamW", "muon stands for both");
   } else {
     keys.add_not_supported("optimizers", facts.shown("optimizers"), "only the first is simulated");
   }
