@@ -18,8 +18,6 @@ namespace {
 
 using eager::Scoped;
 
-constexpr std::string_view kAllLinear = "all-linear";
-
 /// The part of lora.Linear that is not the layer itself.
 class LoraAdapter : public Adapter {
  public:

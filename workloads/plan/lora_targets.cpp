@@ -1,6 +1,40 @@
 #include "workloads/plan/lora_targets.hpp"
 
+#include <algorithm>
+#include <array>
+#include <span>
+
 namespace highwater {
+namespace {
+
+// transformers 5.24, conversion_mapping.py _MODEL_TO_CONVERSION_PATTERN: those that are merged as
+// qwen2_moe, which itself has no row there; PEFT adds mixtral.
+constexpr std::array<std::string_view, 12> kMergedAsQwen2Moe{
+    "afmoe",      "beam",      "cohere2_moe", "deepseek_v2", "deepseek_v3", "dots1",
+    "exaone_moe", "flex_olmo", "glm4_moe",    "olmoe",       "qwen3_moe",   "solar_open"};
+constexpr std::array<std::string_view, 3> kMergedAsMixtral{"minimax", "minimax_m2", "mixtral"};
+
+// _MOE_TARGET_MODULE_MAPPING
+constexpr std::array<std::string_view, 4> kLayersOfQwen2Moe{"gate", "gate_proj", "up_proj",
+                                                            "down_proj"};
+constexpr std::array<std::string_view, 4> kLayersOfMixtral{"gate", "w1", "w2", "w3"};
+
+std::span<const std::string_view> merged_layers(std::string_view family) {
+  if (std::ranges::find(kMergedAsQwen2Moe, family) != kMergedAsQwen2Moe.end()) {
+    return kLayersOfQwen2Moe;
+  }
+  if (std::ranges::find(kMergedAsMixtral, family) != kMergedAsMixtral.end()) {
+    return kLayersOfMixtral;
+  }
+  return {};
+}
+
+bool is_last_part(std::string_view target, std::string_view layer) {
+  return target == layer || (target.ends_with(layer) && target.size() > layer.size() &&
+                             target[target.size() - layer.size() - 1] == '.');
+}
+
+}  // namespace
 
 std::vector<std::string> lora_targets(const TrainingPlan& plan) {
   if (plan.lora.targets.empty() && builds_adapters(plan)) {
@@ -15,6 +49,18 @@ std::vector<std::string> lora_targets(const TrainingPlan& plan) {
 
 bool builds_adapters(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::torchtune;
+}
+
+bool adapts_experts(const TrainingPlan& plan) {
+  const bool has_merged_experts = release_of(plan.versions.transformers) >= Release{5, 0};
+  if (plan.lora.rank == 0 || !has_merged_experts || !is_transformers_model(plan)) {
+    return false;
+  }
+  const auto layers = merged_layers(plan.model.config.family().name);
+  return std::ranges::any_of(lora_targets(plan), [layers](const std::string& target) {
+    return (target == kAllLinear && !layers.empty()) ||
+           std::ranges::any_of(layers, [&](auto layer) { return is_last_part(target, layer); });
+  });
 }
 
 bool is_transformers_model(const TrainingPlan& plan) {

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
+
+/// PEFT's word for all linear layers but the head (peft/utils/constants.py).
+inline constexpr std::string_view kAllLinear = "all-linear";
 
 /// The plan's own targets or PEFT's; empty for models PEFT does not know. torchtune's are those of
 /// its configurations (recipes/configs/llama3_1/8B_lora.yaml of 0.6.1, and all others).
@@ -16,6 +20,11 @@ std::vector<std::string> lora_targets(const TrainingPlan& plan);
 /// Whether the model's own code makes its adapters with its layers (torchtune's builders), so that
 /// nobody adds them.
 bool builds_adapters(const TrainingPlan& plan);
+
+/// Whether PEFT turns a target into parameters of experts (0.21.2,
+/// utils/transformers_weight_conversion.py _convert_peft_config_moe): in mixtures whose experts
+/// transformers 5 merged, names of their former layers, which "all-linear" stands for as well.
+bool adapts_experts(const TrainingPlan& plan);
 
 /// Whether the model is one of transformers' classes. PEFT finds default targets and input
 /// embeddings of those only.

@@ -229,6 +229,25 @@ TEST_CASE("quantised: a checkpoint in 4 bits is told, and keeps its format", "[c
   CHECK_THAT(other.err, Catch::Contains("the checkpoint's own format"));
 }
 
+// peft 0.21.2, utils/transformers_weight_conversion.py: transformers' table of merged mixtures has
+// olmoe and qwen3_moe, and not qwen2_moe.
+TEST_CASE("quantised: adapters on experts are left to PyTorch", "[cli][quantized]") {
+  const auto simulated = [](const std::string& options) {
+    return run_line(
+        "simulate --engine model --gpu h100-80 --precision bf16 --lora 16 --batch 1 "
+        "--seq 64 --model " +
+        kQuantized + "families/" + options);
+  };
+  for (const char* options : {"olmoe.json --lora-targets all-linear",
+                              "qwen3_moe.json --lora-targets q_proj,mlp.experts.gate_proj"}) {
+    const auto gap = simulated(options);
+    CHECK(gap.code == ExitCode::usage);
+    CHECK_THAT(gap.err, Catch::Contains("adapters on all experts' parameters"));
+  }
+  CHECK(simulated("olmoe.json --lora-targets q_proj,v_proj").code == ExitCode::ok);
+  CHECK(simulated("qwen2_moe.json --lora-targets all-linear").code == ExitCode::ok);
+}
+
 // ZeRO-3 makes numbers of a few bytes that are not simulated; all else has the recorded size, in
 // bnb_4bit_quant_storage and in bytes, with the default limits and with small ones. Gathered codes
 // of 4 bits live as long as the graph, codes of LLM.int8() are never released.

@@ -18,8 +18,9 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    absent_store, answers_text, autotuning, call_stacks, deepspeed_gates, distributed, host_weights, launchers, libraries,
-    observed, phases, pipelines, places, progress, recorder, required_releases, routing, settings, splits, status, stuck)
+    absent_store, answers_text, autotuning, call_stacks, deepspeed_gates, distributed, fused_backward, host_weights,
+    launchers, libraries, observed, phases, pipelines, places, progress, recorder, required_releases, routing,
+    settings, splits, status, stuck)
 
 
 class Pipelines(unittest.TestCase):
@@ -29,6 +30,21 @@ class Pipelines(unittest.TestCase):
     def test_without_a_name_the_variable_is_said(self):
         with self.assertRaisesRegex(RuntimeError, "HIGHWATER_RECORD_STAGE_INPUT=2x256x512:bfloat16"):
             pipelines._required(types.SimpleNamespace(stage_input=""))
+
+
+class FusedBackwards(unittest.TestCase):
+    def test_each_is_told_where_it_begins_and_where_it_ended(self):
+        class Lomo:
+            def fused_backward(self, loss, lr):
+                told.append((loss, lr))
+
+        told = []
+        module = types.SimpleNamespace(Lomo=Lomo)
+        with mock.patch.dict(sys.modules, {"lomo_optim.lomo": module}):
+            fused_backward.watch(lambda each: told.append(("begins", each)), lambda each: told.append(("ended", each)))
+        optimizer = module.Lomo()
+        optimizer.fused_backward("loss", lr=0.5)
+        self.assertEqual(told, [("begins", optimizer), ("loss", 0.5), ("ended", optimizer)])
 
 
 class Folder(unittest.TestCase):

@@ -2,6 +2,7 @@
 // supports it. Closed forms may still apply to such a plan.
 #include <array>
 
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/classification.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
@@ -59,6 +60,11 @@ constexpr std::array kGeneratorGaps{
         "hf or torch) with --loss hf, without tp, cp, staged pipelines, LoRA and quantised "
         "weights; "
         "omit these, or use num-labels 0"},
+    Rule{
+        [](const PlanFacts& f) { return adapts_experts(*f.plan); },
+        "lora-targets all-linear, or layers of experts or the router, with this mixture: PEFT puts "
+        "adapters on all experts' parameters, which the simulation lacks; use --engine torch, or "
+        "name layers of attention only (--lora-targets q_proj,k_proj,v_proj,o_proj)"},
     Rule{[](const PlanFacts& f) { return f.plan->compile; },
          "compile: the simulation runs models eagerly, and a compiled one takes other memory; use "
          "--engine torch, or omit it"},

@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 
-from . import after_import, places
+from . import after_import, fused_backward, places
 
 BEFORE_STEPS = "init"
 
@@ -57,6 +57,7 @@ class Phases:
         after_import.after("accelerate.accelerator", lambda module: _surround(
             module.Accelerator, "backward", self._begin_backward, self._end_backward))
         after_import.after("deepspeed.runtime.engine", self._watch_deepspeed)
+        fused_backward.watch(lambda _: self._begin_backward(), self._end_fused_backward)
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             _surround(owner, "clip_grad_norm_", lambda: self._begin("clip"), _nothing)
 
@@ -99,6 +100,12 @@ class Phases:
         if self._in_optimizer:  # which called the whole step, as Lightning's does
             self._begin("optimizer")
         self._settle()
+
+    def _end_fused_backward(self, optimizer):
+        """Parameters were updated while the backward ran; no step follows."""
+        self._end_backward()
+        self._optimizer_steps(optimizer)
+        self._end_optimizer()
 
     def _optimizer_steps(self, optimizer):
         self._observer.optimizer_begins(optimizer)

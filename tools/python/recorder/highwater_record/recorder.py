@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 
-from . import attributes, call_stacks, libraries, observed, phases, places, progress, status, stuck
+from . import attributes, call_stacks, fused_backward, libraries, observed, phases, places, progress, status, stuck
 
 
 class Recorder:
@@ -115,6 +115,7 @@ class Recorder:
                 self._leave()
 
         register_optimizer_step_post_hook(stepped)
+        fused_backward.watch(lambda _: None, stepped)
 
     def _leave(self):
         """Ends the script: what it would do after training (saving, evaluating) is not needed."""
