@@ -66,9 +66,10 @@ void ModuleHooks::on_gradient_of_result() {
     return;
   }
   --backwards_to_come_;
+  coordinator_.leave_for(module_);
   const bool has_returned = std::ranges::find(returned_, &module_) != returned_.end();
   while (has_returned && returned_.back() != &module_) {
-    coordinator_.fetch_in_backward(*returned_.back());
+    coordinator_.pass_in_backward(*returned_.back());
     returned_.pop_back();
   }
   if (has_returned) {

@@ -8,6 +8,16 @@ namespace highwater::deepspeed {
 using eager::Scoped;
 using eager::Tensor;
 
+namespace {
+
+bool contains(const nn::Module& module, const nn::Module& other) {
+  return std::ranges::any_of(module.children(), [&other](const nn::Module* child) {
+    return child == &other || contains(*child, other);
+  });
+}
+
+}  // namespace
+
 ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group, const TrainingPlan& plan,
                                            Owned parameters_of)
     : group_(group),
@@ -128,8 +138,26 @@ void ParameterCoordinator::fetch_in_backward(const nn::Module& module) {
   fetch(module);
 }
 
+void ParameterCoordinator::pass_in_backward(const nn::Module& module) {
+  fetch_in_backward(module);
+  passed_.push_back(&module);
+}
+
+void ParameterCoordinator::leave_for(const nn::Module& next) {
+  const eager::NoGrad no_grad(runtime_);
+  std::erase_if(passed_, [&](const nn::Module* module) {
+    const bool is_left = recomputed_.contains(module) && !contains(*module, next);
+    if (is_left) {
+      release_for(*module, take_recomputed(*module));
+      std::erase(in_backward_, module);
+    }
+    return is_left;
+  });
+}
+
 // The last one first; what persists stays.
 void ParameterCoordinator::release_leftovers() {
+  passed_.clear();
   while (!in_backward_.empty()) {
     const nn::Module& module = *in_backward_.back();
     in_backward_.pop_back();

@@ -38,6 +38,13 @@ class ParameterCoordinator {
   /// The same in backward.
   void fetch_in_backward(const nn::Module& module);
 
+  /// The same of a module without identity functions, which is left unnoticed.
+  void pass_in_backward(const nn::Module& module);
+
+  /// Backward comes to `next`: modules passed before that do not contain it would have released
+  /// what was recomputed while they were the last one.
+  void leave_for(const nn::Module& next);
+
   /// release_sub_module.
   void release(const nn::Module& module);
 
@@ -89,6 +96,7 @@ class ParameterCoordinator {
   std::map<const PartitionedParameter*, std::int64_t> fetched_for_;
   std::vector<std::pair<PartitionedParameter*, std::shared_ptr<Gather>>> flying_;
   std::map<std::pair<const nn::Module*, std::int64_t>, std::set<std::size_t>> known_releases_;
+  std::vector<const nn::Module*> passed_;       ///< without identity functions, and in backward
   std::vector<const nn::Module*> in_backward_;  ///< fetched in backward and not yet released
   /// ds_recompute_parameters: frozen parameters that a recomputation fetched during the backward of
   /// a module, which holds them until that is over.
