@@ -158,15 +158,13 @@ Tensor DeviceMesh::all_to_all(const Tensor& shard, const Dims& sizes, std::int64
   const std::int64_t new_full = chunk_size(new_size);
   Tensor input = padded(shard, from, old_full - shard.size(from));
   input = eager::contiguous(padded(input, to, new_full * size() - new_size));
-  if (to != 0) {
-    input = eager::clone(input);
-  }
+  Tensor sent = to == 0 ? input : eager::clone(input);
   Dims parts = input.sizes();
   parts[eager::wrap(from, sizes.size())] = old_full * size();
   parts[eager::wrap(to, sizes.size())] = new_full;
   Tensor output = eager::empty(runtime(), parts, input.dtype());
   Tensor result = from == 0 ? output : eager::clone(output);
-  eager::end_of_frame(input, output);
+  eager::end_of_frame(sent, output, input);
   return unpadded(unpadded(result, from, old_full * size() - old_size), to,
                   new_full - shard_size(new_size));
 }

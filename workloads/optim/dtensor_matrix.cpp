@@ -187,7 +187,7 @@ DTensorMatrix mm(const DTensorMatrix& left, const DTensorMatrix& right) {
   DTensorMatrix own_left = redistributed(left, layouts.left);
   DTensorMatrix own_right = redistributed(right, layouts.right);
   eager::Tensor local = eager::mm(own_left.local, own_right.local);
-  eager::end_of_frame(own_left.local, own_right.local);
+  eager::end_of_frame(own_right.local, own_left.local);  // a tuple
   return result_of(std::move(local), left, right, layouts.result);
 }
 
@@ -198,7 +198,7 @@ DTensorMatrix addmm(const DTensorMatrix& bias, const DTensorMatrix& left,
   DTensorMatrix own_left = redistributed(left, layouts.left);
   DTensorMatrix own_right = redistributed(right, layouts.right);
   eager::Tensor local = eager::addmm(own_bias.local, own_left.local, own_right.local);
-  eager::end_of_frame(own_bias.local, own_left.local, own_right.local);
+  eager::end_of_frame(own_right.local, own_left.local, own_bias.local);
   return result_of(std::move(local), left, right, layouts.result);
 }
 

@@ -171,6 +171,17 @@ TEST_CASE("observed plan: lengths that differ are a list, batches that differ ar
   CHECK(std::ranges::count(source.keys, KeyFate::not_supported, &SourceKey::fate) >= 2);
 }
 
+TEST_CASE("observed plan: Muon, and the AdamW of all that is no matrix", "[plan][sources]") {
+  const std::string muon =
+      R"("optimizers": [{"class": "torch.Muon", "options": {"momentum": 0.95}})";
+  const PlanSource both = observed(muon + R"(, {"class": "torch.AdamW"}])");
+  CHECK(word(both, "optimizer") == "muon");
+  CHECK(option_of(both, "optimizers.1") == "no effect");
+  CHECK(option_of(both, "optimizers.0.options.momentum") == "no effect");
+  CHECK(option_of(observed(muon + R"(, {"class": "torch.SGD"}])"), "optimizers") ==
+        "not supported");
+}
+
 TEST_CASE("observed plan: optimizers by class", "[plan][sources]") {
   const PlanSource source = observed(R"("optimizers": [{"class": "torch.SGD", "groups": 3,
       "implementation": "fused", "options": {"momentum": 0.9, "nesterov": true, "amsgrad": true}}],

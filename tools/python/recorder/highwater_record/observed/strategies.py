@@ -66,9 +66,15 @@ def _fsdp2(torch, module, _):
     policy, info = getattr(first, "mp_policy", None) or group.mp_policy, group.mesh_info  # of each parameter; until 2.14 of the group, too
     return {"kind": "fsdp2", "param_dtype": type_name(policy.param_dtype), "reduce_dtype": type_name(policy.reduce_dtype),
             "replicas": getattr(info, "replicate_mesh_size", 1), "shards": getattr(info, "shard_mesh_size", 1),
-            "units": [{"name": name, "class": _own_class(part), "reshards": groups[0].post_forward_mesh_info is not None}
+            "units": [{"name": name, "class": _own_class(part), "reshards": _reshards(part, groups[0], part is module)}
                       for name, part, groups in units],
             "offload": bool(first.offload_to_cpu)}
+
+
+def _reshards(part, group, is_root):
+    """Since 2.8 the root keeps its parameters unless the script says otherwise, which its first forward finds out."""
+    is_untold = getattr(part._get_fsdp_state(), "_auto_reshard_after_forward", False)
+    return group.post_forward_mesh_info is not None and not (is_root and is_untold)
 
 
 def _deepspeed(torch, module, engine):
