@@ -1,5 +1,7 @@
 // Command line: `plan`. LLMem's Algorithm 1 gives what the paper's formulas give, mismatches with
 // the paper are named, and the simulation finds the same batch as `simulate --find-batch`.
+#include <filesystem>
+
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
