@@ -52,7 +52,10 @@ Shards::Shards(const TrainingPlan& plan, ShardDetail detail) : plan_(plan), deta
   if (p.dp * p.cp > 1 && p.dp_kind != DataParallel::ddp) {
     parameters_ = model_parameters(plan.model);
     for (const ParameterInfo& parameter : parameters_) {
-      first_sizes_.insert(parameter.sizes.empty() ? 1 : parameter.sizes.front());
+      divided_sizes_.insert(parameter.sizes.empty() ? 1 : parameter.sizes.front());
+      if (plan.optimizer.kind == OptimizerKind::muon && parameter.sizes.size() == 2) {
+        divided_sizes_.insert(parameter.sizes.back());  // while its update is made
+      }
     }
   }
 }
@@ -145,7 +148,7 @@ ShardSignature Shards::requests_of(int stage, int place) const {
 
 ShardSignature Shards::rows(int ranks, int place) const {
   ShardSignature signature;
-  for (const std::int64_t size : first_sizes_) {
+  for (const std::int64_t size : divided_sizes_) {
     signature.push_back(rows_of(size, ranks, place));
   }
   return signature;

@@ -53,7 +53,8 @@ class Shards {
   const TrainingPlan& plan_;
   ShardDetail detail_;
   std::vector<ParameterInfo> parameters_;
-  std::set<std::int64_t> first_sizes_;  ///< distinct sizes of the dimension that is sharded
+  std::set<std::int64_t>
+      divided_sizes_;  ///< rows of parameters, and columns where Muon divides these
   mutable std::map<int, std::vector<ShardSignature>>
       optimizer_parts_;  ///< by stage, once asked for
 };
