@@ -210,8 +210,9 @@ class CompactRun {
   /// that had these are freed by then, or numbered back themselves.
   void number_back(const RepeatedRound& round) {
     for (const NumberedBack& each : round.numbered_back) {
-      for (std::uint32_t i = 0; i < each.count; ++i) {
-        pass(AllocationId{each.from.value() + i}, AllocationId{each.to.value() + i});
+      run_.driver.pass_handles_back(each.from, each.count, each.from.index() - each.to.index());
+      for (std::uint32_t i = 0; i < each.count && categories_ != nullptr; ++i) {
+        categories_->pass(AllocationId{each.from.value() + i}, AllocationId{each.to.value() + i});
       }
     }
   }

@@ -4,6 +4,8 @@
 // what the trace's format allows (freeing twice, or freeing what failed, does nothing).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -45,6 +47,15 @@ class TraceDriver {
   /// `id` has no handle any more, and `other` has it.
   void pass_handle(AllocationId id, AllocationId other) {
     handles_[other.index()] = std::exchange(handles_[id.index()], BlockId::none());
+  }
+
+  /// pass_handle() of `count` allocations from `first` on, in order, each to the one `by` before
+  /// it.
+  void pass_handles_back(AllocationId first, std::size_t count, std::size_t by) {
+    const auto begin = handles_.begin() + static_cast<std::ptrdiff_t>(first.index());
+    const auto end = begin + static_cast<std::ptrdiff_t>(count);
+    const auto moved = std::move(begin, end, begin - static_cast<std::ptrdiff_t>(by));
+    std::fill(std::max(moved, begin), end, BlockId::none());
   }
 
   /// Counts operations that were carried out without being asked for one by one.

@@ -191,6 +191,10 @@ std::string assumption_note(const PlanRequest& request) {
     text += fmt::format("{}tensor-parallel sums {} (--tp-comm-overlap)", text.empty() ? "" : ", ",
                         to_string(assumed.tensor_sums));
   }
+  if (shape_of(request.run.plan.model).experts > 0) {
+    text += fmt::format("{}tokens among experts: {} (--moe-load)", text.empty() ? "" : ", ",
+                        option_called("moe-load").text(request.run.plan));
+  }
   if (request.search.pipelines == PipelineRule::beside_full_machines) {
     text += ", pipelines only where tensor parallelism fills a machine (--tensor-first)";
   }

@@ -245,17 +245,19 @@ Simulation simulate(const PlannedRun& run, const MemoryRequest& memory) {
   return std::move(requested.simulation);
 }
 
-std::optional<CompactTrace> compact_requests(const TrainingPlan& plan, Bytes most_live) {
+std::optional<CompactTrace> compact_requests(const TrainingPlan& plan, Bytes most_live,
+                                             ShownShapes& shown) {
   if (plan.engine == EngineKind::torch) {
     return CompactTrace{make_run(plan).trace, {}};
   }
-  return generate_within(plan, most_live);
+  return generate_within(plan, most_live, shown);
 }
 
 PlanPeaks simulate_peaks(const PlannedRun& run, const MemoryRequest& memory) {
   const Simulation outline = before_requests(run, memory);
   const ReplayOptions options = replay_options(outline);
-  const CompactTrace requests = compact_requests(run.plan, Bytes{UINT64_MAX}).value();
+  ShownShapes shown;
+  const CompactTrace requests = compact_requests(run.plan, Bytes{UINT64_MAX}, shown).value();
   const CompactPeaks peaks = replay_compact_peaks(requests, options);
   return {.peak = peaks.peak,
           .at_peak = peaks.at_peak,

@@ -82,7 +82,9 @@ Simulation simulate_requests(const PlannedRun& run, const MemoryRequest& memory)
 
 /// The requests of a plan with rounds that repeat written once (of torch's engine all of them);
 /// nothing if blocks that are live at once hold more than `most_live`.
-std::optional<CompactTrace> compact_requests(const TrainingPlan& plan, Bytes most_live);
+/// `shown` is of the plan's other ranks.
+std::optional<CompactTrace> compact_requests(const TrainingPlan& plan, Bytes most_live,
+                                             ShownShapes& shown);
 
 /// The peaks of a plan alone.
 struct PlanPeaks {

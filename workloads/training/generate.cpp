@@ -2,6 +2,7 @@
 // between zero_grad and the optimizer is a StepRunner.
 #include "workloads/training/generate.hpp"
 
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -298,9 +299,23 @@ bool uses_host(const GeneratedRun& run) {
   return !run.pinned_blocks.empty() || run.host.training != HostAccount{};
 }
 
+/// Whether the run with a round more is the shorter one with its rounds repeated.
+bool may_be_lengthened(const RequestTrace& fewer, const std::vector<RepeatedRound>& rounds,
+                       const std::function<GeneratedRun()>& run_more, ShownShapes& shown) {
+  const std::uint64_t shape = shape_of_events(fewer);
+  if (shown.contains(shape)) {
+    return true;
+  }
+  const bool may_be = is_lengthened(fewer, rounds, run_more().trace);
+  if (may_be) {
+    shown.add(shape);
+  }
+  return may_be;
+}
+
 /// The plan's run made of two short ones; nothing where they do not show what it does.
 std::optional<CompactRun> from_short_runs(const TrainingPlan& plan, const ShortRuns& runs,
-                                          const Runs& carried_out) {
+                                          const Runs& carried_out, ShownShapes& shown) {
   CompactRun made{.run = carried_out.of(plan, runs.fewer)};
   const RequestTrace& fewer = made.run.trace;
   const auto forwards = forwards_of_micro_batch(fewer, runs.fewer);
@@ -308,8 +323,8 @@ std::optional<CompactRun> from_short_runs(const TrainingPlan& plan, const ShortR
     return std::nullopt;
   }
   auto rounds = repeated_rounds(fewer, *forwards * static_cast<std::size_t>(runs.round), 1);
-  if (!rounds ||
-      !same_events(lengthened(fewer, *rounds), carried_out.of(plan, runs.more()).trace)) {
+  const auto run_more = [&] { return carried_out.of(plan, runs.more()); };
+  if (!rounds || !may_be_lengthened(fewer, *rounds, run_more, shown)) {
     return std::nullopt;
   }
   made.rounds = std::move(*rounds);
@@ -319,11 +334,12 @@ std::optional<CompactRun> from_short_runs(const TrainingPlan& plan, const ShortR
   return made;
 }
 
-CompactRun compact_run(const TrainingPlan& plan, Bytes most_live, RepeatedPassesAre passes) {
+CompactRun compact_run(const TrainingPlan& plan, Bytes most_live, RepeatedPassesAre passes,
+                       ShownShapes& shown) {
   require_valid(plan);
   const Runs runs(most_live);
   if (const std::optional<ShortRuns> lengths = short_runs(plan)) {
-    if (std::optional<CompactRun> made = from_short_runs(plan, *lengths, runs)) {
+    if (std::optional<CompactRun> made = from_short_runs(plan, *lengths, runs, shown)) {
       return std::move(*made);
     }
   }
@@ -342,7 +358,8 @@ RequestTrace generate_step_by_step(const TrainingPlan& plan) {
 }
 
 GeneratedRun generate_run(const TrainingPlan& plan) {
-  CompactRun compact = compact_run(plan, kNoLimit, RepeatedPassesAre::written);
+  ShownShapes shown;
+  CompactRun compact = compact_run(plan, kNoLimit, RepeatedPassesAre::written, shown);
   if (!compact.rounds.empty()) {
     RunEvents all = lengthened(compact.run.trace, compact.rounds);
     compact.run.trace.events = std::move(all.events);
@@ -351,9 +368,10 @@ GeneratedRun generate_run(const TrainingPlan& plan) {
   return std::move(compact.run);
 }
 
-std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live) {
+std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live,
+                                            ShownShapes& shown) {
   try {
-    CompactRun compact = compact_run(plan, most_live, RepeatedPassesAre::left_out);
+    CompactRun compact = compact_run(plan, most_live, RepeatedPassesAre::left_out, shown);
     return CompactTrace{std::move(compact.run.trace), std::move(compact.rounds)};
   } catch (const eager::LiveLimitReached&) {
     return std::nullopt;

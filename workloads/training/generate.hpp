@@ -9,6 +9,7 @@
 #include "workloads/graph/graph_recording.hpp"
 #include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/bucket_use.hpp"
+#include "workloads/training/shown_shapes.hpp"
 
 namespace highwater {
 
@@ -40,7 +41,9 @@ GeneratedRun generate_run(const TrainingPlan& plan);
 
 /// The trace of generate() without what repeats in it; nothing if blocks that are live at once hold
 /// more than `most_live`, which no allocator could then serve from less.
-std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live);
+/// `shown` is of the plan's other ranks.
+std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live,
+                                            ShownShapes& shown);
 
 /// A plan's requests with the operators that created and used each block (graph/compute_graph.hpp).
 struct GeneratedGraph {

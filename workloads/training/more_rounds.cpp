@@ -144,32 +144,21 @@ class RoundFinder {
   std::size_t forwards_;
 };
 
-/// Writes the events of a trace, some of them several times, and numbers allocations on.
+/// Goes through the events of a trace, some of them several times, with allocations numbered on.
 class Lengthening {
  public:
-  explicit Lengthening(const RequestTrace& trace) : trace_(trace) {
-    longer_.allocation_count = trace.allocation_count;
-  }
+  explicit Lengthening(const RequestTrace& trace) : trace_(trace) {}
 
-  void add_up_to(std::size_t end) {
-    for (; next_ < end; ++next_) {
-      add(trace_.events[next_]);
-    }
-  }
-
-  /// The round that was added last, again and again.
-  void repeat(const RepeatedRound& round) {
-    shifts_.push_back({round.numbered_back.front().to, 0});
-    for (std::size_t i = 0; i < round.times; ++i) {
-      shifts_.back().by += round.allocations;
-      for (std::size_t e = round.begin; e < round.end; ++e) {
-        add(trace_.events[e]);
+  /// Gives each event to `take`, which says whether to go on.
+  template <class Take>
+  bool run(const std::vector<RepeatedRound>& rounds, Take take) {
+    for (const RepeatedRound& round : rounds) {
+      if (!go_up_to(round.end, take) || !repeat(round, take)) {
+        return false;
       }
     }
-    longer_.allocation_count += round.times * round.allocations;
+    return go_up_to(trace_.events.size(), take);
   }
-
-  RunEvents take() { return std::move(longer_); }
 
  private:
   /// What was made from `first` on is numbered on.
@@ -178,7 +167,32 @@ class Lengthening {
     std::uint32_t by = 0;
   };
 
-  void add(Event event) {
+  template <class Take>
+  bool go_up_to(std::size_t end, Take& take) {
+    while (next_ < end) {
+      if (!take(numbered(trace_.events[next_++]))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// The round that came last, again and again.
+  template <class Take>
+  bool repeat(const RepeatedRound& round, Take& take) {
+    shifts_.push_back({round.numbered_back.front().to, 0});
+    for (std::size_t i = 0; i < round.times; ++i) {
+      shifts_.back().by += round.allocations;
+      for (std::size_t e = round.begin; e < round.end; ++e) {
+        if (!take(numbered(trace_.events[e]))) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] Event numbered(Event event) const {
     if (event.allocation.has_value()) {
       std::uint32_t by = 0;
       for (const Shift& shift : shifts_) {
@@ -186,14 +200,21 @@ class Lengthening {
       }
       event.allocation = AllocationId{event.allocation.value() + by};
     }
-    longer_.events.push_back(event);
+    return event;
   }
 
   const RequestTrace& trace_;
-  RunEvents longer_;
   std::vector<Shift> shifts_;
   std::size_t next_ = 0;
 };
+
+std::size_t allocations_of(const RequestTrace& trace, const std::vector<RepeatedRound>& rounds) {
+  std::size_t count = trace.allocation_count;
+  for (const RepeatedRound& round : rounds) {
+    count += round.times * round.allocations;
+  }
+  return count;
+}
 
 /// Micro-batches of a round: an interleaved pipeline takes as many as it has stages through its
 /// first chunk before it goes on.
@@ -237,13 +258,12 @@ std::optional<std::vector<RepeatedRound>> repeated_rounds(const RequestTrace& tr
 }
 
 RunEvents lengthened(const RequestTrace& trace, const std::vector<RepeatedRound>& rounds) {
-  Lengthening longer(trace);
-  for (const RepeatedRound& round : rounds) {
-    longer.add_up_to(round.end);
-    longer.repeat(round);
-  }
-  longer.add_up_to(trace.events.size());
-  return longer.take();
+  RunEvents longer{.allocation_count = allocations_of(trace, rounds)};
+  Lengthening(trace).run(rounds, [&](const Event& event) {
+    longer.events.push_back(event);
+    return true;
+  });
+  return longer;
 }
 
 std::optional<std::size_t> forwards_of_micro_batch(const RequestTrace& trace, int micro_batches) {
@@ -260,15 +280,14 @@ std::optional<std::size_t> forwards_of_micro_batch(const RequestTrace& trace, in
   return forwards > 0 ? std::optional(forwards) : std::nullopt;
 }
 
-bool same_events(const RunEvents& run, const RequestTrace& trace) {
-  if (run.allocation_count != trace.allocation_count || run.events.size() != trace.events.size()) {
-    return false;
-  }
-  std::size_t i = 0;
-  while (i < run.events.size() && run.events[i] == trace.events[i]) {
-    ++i;
-  }
-  return i == run.events.size();
+bool is_lengthened(const RequestTrace& trace, const std::vector<RepeatedRound>& rounds,
+                   const RequestTrace& longer) {
+  std::size_t next = 0;
+  const auto is_next = [&](const Event& event) {
+    return next < longer.events.size() && event == longer.events[next++];
+  };
+  return allocations_of(trace, rounds) == longer.allocation_count &&
+         Lengthening(trace).run(rounds, is_next) && next == longer.events.size();
 }
 
 }  // namespace highwater

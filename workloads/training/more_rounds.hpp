@@ -50,7 +50,9 @@ RunEvents lengthened(const RequestTrace& trace, const std::vector<RepeatedRound>
 /// differ between steps.
 std::optional<std::size_t> forwards_of_micro_batch(const RequestTrace& trace, int micro_batches);
 
-/// Whether `run` asks for what `trace` does, in the same order, with the same markers.
-bool same_events(const RunEvents& run, const RequestTrace& trace);
+/// Whether the run whose rounds are repeated asks for what `longer` does, in the same order, with
+/// the same markers.
+bool is_lengthened(const RequestTrace& trace, const std::vector<RepeatedRound>& rounds,
+                   const RequestTrace& longer);
 
 }  // namespace highwater

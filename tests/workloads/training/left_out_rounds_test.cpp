@@ -70,7 +70,8 @@ std::vector<Event> events_of(const RequestTrace& trace) {
 }
 
 CompactTrace compact(const TrainingPlan& plan) {
-  return generate_within(plan, Bytes{std::numeric_limits<std::uint64_t>::max()}).value();
+  ShownShapes shown;
+  return generate_within(plan, Bytes{std::numeric_limits<std::uint64_t>::max()}, shown).value();
 }
 
 struct LeavesOut {

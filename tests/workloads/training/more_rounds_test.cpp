@@ -1,6 +1,11 @@
 // A run of many micro-batches made of two short ones is the run itself, event for event.
 #include "workloads/training/more_rounds.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
 #include <catch2/catch.hpp>
 
 #include "tests/support/plan_words.hpp"
@@ -18,14 +23,16 @@ TrainingPlan with(TrainingPlan plan, int micro_batches) {
   return plan;
 }
 
-/// The plan's events made of those of a run of `fewer` micro-batches; nothing where they cannot be.
-std::optional<RunEvents> made_of(const TrainingPlan& plan, int fewer, int round) {
+/// Whether the plan's events are those of a run of `fewer` micro-batches with rounds repeated;
+/// nothing where they cannot be.
+std::optional<bool> is_made_of(const TrainingPlan& plan, int fewer, int round) {
   const RequestTrace trace = generate_step_by_step(with(plan, fewer));
   const auto forwards = forwards_of_micro_batch(trace, fewer);
   REQUIRE(forwards);
   const auto rounds = repeated_rounds(trace, *forwards * static_cast<std::size_t>(round),
                                       static_cast<std::size_t>((plan.grad_accum - fewer) / round));
-  return rounds ? std::optional(lengthened(trace, *rounds)) : std::nullopt;
+  return rounds ? std::optional(is_lengthened(trace, *rounds, generate_step_by_step(plan)))
+                : std::nullopt;
 }
 
 }  // namespace
@@ -45,10 +52,31 @@ TEST_CASE("more rounds: steps of many micro-batches are made of short runs", "[w
   CAPTURE(options);
   const auto runs = short_runs(plan);
   REQUIRE(runs);
-  const auto made = made_of(plan, runs->fewer, runs->round);
-  REQUIRE(made);
-  CHECK(same_events(*made, generate_step_by_step(plan)));
+  CHECK(is_made_of(plan, runs->fewer, runs->round) == true);
   CHECK(test::same(generate(plan), generate_step_by_step(plan)));
+}
+
+// Four ranks of each of two stages, with shards of different sizes.
+TEST_CASE("more rounds: a rank shows what the other ranks of its stage repeat", "[workloads]") {
+  const TrainingPlan plan = plan_of_words(
+      "grad-accum=64 framework=megatron dp=4 dp-kind=zero1 pp=2 pp-schedule=interleaved "
+      "pp-chunks=3");
+  ShownShapes shown;
+  std::set<std::uint64_t> shapes;
+  for (int rank = 0; rank < plan.parallel.gpus(); ++rank) {
+    TrainingPlan of_rank = plan;
+    of_rank.parallel.rank = rank;
+    auto compact = generate_within(of_rank, Bytes{UINT64_MAX}, shown);
+    REQUIRE(compact);
+    shapes.insert(shape_of_events(compact->trace));
+    RunEvents events = lengthened(compact->trace, compact->rounds);
+    compact->trace.events = std::move(events.events);
+    compact->trace.allocation_count = events.allocation_count;
+    CAPTURE(rank);
+    CHECK(test::same(compact->trace, generate_step_by_step(of_rank)));
+  }
+  CHECK(shapes.size() < static_cast<std::size_t>(plan.parallel.gpus()));
+  CHECK(std::ranges::all_of(shapes, [&](std::uint64_t shape) { return shown.contains(shape); }));
 }
 
 TEST_CASE("more rounds: a step that loads all its batches first is carried out", "[workloads]") {

@@ -1,7 +1,10 @@
 #include "tools/studies/plan_search/memory_trial.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <ranges>
 
 #include "allocator/settings/settings_change.hpp"
 #include "sim/replay/compact_replay.hpp"
@@ -63,10 +66,11 @@ ReplayOptions options_of(const TrainingPlan& plan, const MemoryRequest& memory) 
   return options;
 }
 
-MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, Bytes limit) {
+MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, Bytes limit,
+                     ShownShapes& shown) {
   plan.parallel.rank = rank;
   const Bytes most = std::min(limit, options.capacity.value_or(limit));
-  const std::optional<CompactTrace> requests = compact_requests(plan, most);
+  const std::optional<CompactTrace> requests = compact_requests(plan, most, shown);
   if (!requests) {
     return {.fits = false, .peak = most};
   }
@@ -78,9 +82,10 @@ MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, 
 MemoryTrial try_ranks(const TrainingPlan& plan, const std::vector<RankClass>& ranks,
                       const MemoryRequest& memory, Bytes limit) {
   const ReplayOptions options = options_of(plan, memory);
+  ShownShapes shown;
   MemoryTrial worst{.fits = true, .peak = Bytes{}};
   for (const RankClass& each : ranks) {
-    const MemoryTrial trial = try_rank(plan, each.rank, options, limit);
+    const MemoryTrial trial = try_rank(plan, each.rank, options, limit, shown);
     worst.peak = std::max(worst.peak, trial.peak);
     if (!trial.fits) {
       return {false, worst.peak};
@@ -105,15 +110,19 @@ MemoryTrial try_whole(const TrainingPlan& plan, const MemoryRequest& memory, Byt
 }
 
 std::vector<int> ranks_of_whole(const TrainingPlan& plan) {
-  std::vector<int> ranks;
+  std::map<int, int> of_stage;
+  std::multimap<int, int> by_turn;
   for (const RankClass& each : representative_ranks(coarse_rank_classes(plan))) {
-    ranks.push_back(each.rank);
+    by_turn.emplace(of_stage[each.place.pp]++, each.rank);
   }
+  std::vector<int> ranks;
+  std::ranges::copy(by_turn | std::views::values, std::back_inserter(ranks));
   return ranks;
 }
 
-MemoryTrial try_rank(const TrainingPlan& plan, int rank, const MemoryRequest& memory, Bytes limit) {
-  return try_rank(plan, rank, options_of(plan, memory), limit);
+MemoryTrial try_rank(const TrainingPlan& plan, int rank, const MemoryRequest& memory, Bytes limit,
+                     ShownShapes& shown) {
+  return try_rank(plan, rank, options_of(plan, memory), limit, shown);
 }
 
 MemoryTrial all_ranks(const std::vector<MemoryTrial>& trials) {

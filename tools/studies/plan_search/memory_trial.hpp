@@ -13,6 +13,7 @@
 
 #include "tools/studies/memory_request.hpp"
 #include "tools/studies/planned_run.hpp"
+#include "workloads/training/shown_shapes.hpp"
 
 namespace highwater {
 
@@ -32,11 +33,13 @@ MemoryTrial try_part(const TrainingPlan& plan, const MemoryRequest& memory, Byte
 /// The same for all micro-batches and steps of every representative rank, as `simulate` does.
 MemoryTrial try_whole(const TrainingPlan& plan, const MemoryRequest& memory, Bytes limit);
 
-/// The ranks that stand for the whole job, as `simulate` takes them.
+/// The ranks that stand for the whole job, as `simulate` takes them: one of each stage, then the
+/// next of each, so that those that are simulated at the same time are of different stages.
 std::vector<int> ranks_of_whole(const TrainingPlan& plan);
 
-/// The same of one of them. Ranks are independent of each other.
-MemoryTrial try_rank(const TrainingPlan& plan, int rank, const MemoryRequest& memory, Bytes limit);
+/// The same of one of them. Ranks are independent of each other; `shown` saves work.
+MemoryTrial try_rank(const TrainingPlan& plan, int rank, const MemoryRequest& memory, Bytes limit,
+                     ShownShapes& shown);
 
 /// What the trials of all ranks come to. @pre there is one
 MemoryTrial all_ranks(const std::vector<MemoryTrial>& trials);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <span>
 
 #include <fmt/format.h>
@@ -118,30 +119,37 @@ TrainingPlan TrialPieces::plan_of(const VariationPlace& place) const {
 std::vector<VariationTrial> TrialPieces::need(const std::vector<PieceNumber>& numbers,
                                               Extent extent) {
   const std::uint32_t job = first_job_ + static_cast<std::uint32_t>(extent);
-  return fleet_->need(kUncounted, job, numbers,
-                      [&](PieceNumber number) { return carried_out(number, extent); });
+  std::map<PieceNumber, ShownShapes> shown;  // by variation
+  for (const PieceNumber number : numbers) {
+    shown.try_emplace(number / kRanks);
+  }
+  return fleet_->need(kUncounted, job, numbers, [&](PieceNumber number) {
+    return carried_out(number, extent, shown.at(number / kRanks));
+  });
 }
 
-VariationTrial TrialPieces::carried_out(PieceNumber number, Extent extent) const {
+VariationTrial TrialPieces::carried_out(PieceNumber number, Extent extent,
+                                        ShownShapes& shown) const {
   const VariationPlace place = place_of(number);
   try {
-    return {simulated(plan_of(place), static_cast<int>(number % kRanks), extent), ""};
+    return {simulated(plan_of(place), static_cast<int>(number % kRanks), extent, shown), ""};
   } catch (const InputError& error) {
     const std::string_view name = (*candidates_)[place.candidate].strategy->name;
     return {std::nullopt, fmt::format("{}: {}", name, error.what())};
   }
 }
 
-MemoryTrial TrialPieces::simulated(const TrainingPlan& plan, int rank, Extent extent) const {
+MemoryTrial TrialPieces::simulated(const TrainingPlan& plan, int rank, Extent extent,
+                                   ShownShapes& shown) const {
   MemoryRequest memory = request_->memory;
   memory.capacity.reset();
   if (extent == Extent::unlimited) {
-    return try_rank(plan, rank, memory, Bytes{UINT64_MAX});
+    return try_rank(plan, rank, memory, Bytes{UINT64_MAX}, shown);
   }
   memory.capacity = allocator_share(plan, *request_);
   const Bytes limit = row_limit(plan, *request_);
   return extent == Extent::part ? try_part(plan, memory, limit)
-                                : try_rank(plan, rank, memory, limit);
+                                : try_rank(plan, rank, memory, limit, shown);
 }
 
 }  // namespace highwater

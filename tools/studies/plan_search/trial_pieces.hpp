@@ -64,8 +64,10 @@ class TrialPieces {
   [[nodiscard]] PieceNumber number_of(const VariationPlace& place, int rank) const;
   [[nodiscard]] VariationPlace place_of(PieceNumber number) const;
   [[nodiscard]] TrainingPlan plan_of(const VariationPlace& place) const;
-  [[nodiscard]] VariationTrial carried_out(PieceNumber number, Extent extent) const;
-  [[nodiscard]] MemoryTrial simulated(const TrainingPlan& plan, int rank, Extent extent) const;
+  [[nodiscard]] VariationTrial carried_out(PieceNumber number, Extent extent,
+                                           ShownShapes& shown) const;
+  [[nodiscard]] MemoryTrial simulated(const TrainingPlan& plan, int rank, Extent extent,
+                                      ShownShapes& shown) const;
   std::vector<VariationTrial> need(const std::vector<PieceNumber>& numbers, Extent extent);
   std::vector<VariationTrial> wholes_of(const std::vector<VariationPlace>& places, Extent extent);
 
