@@ -48,7 +48,7 @@ TEST_CASE("remedies: adapters alone, then beside 8 bits, then beside 4", "[cli][
   CHECK(proposals(plan, "lora") == std::vector<std::string>{"8"});
   plan.quantization.weights = WeightFormat::nf4;
   CHECK(proposals(plan, "quantize").empty());
-  plan.model = model_preset("gpt2");
+  plan.model = model_preset("t5-3b");
   plan.quantization = {};
   CHECK(proposals(plan, "quantize").empty());
 }
