@@ -274,7 +274,7 @@ void check_no_pieces(const po::variables_map& values) {
   for (const char* const option : {"shard", "output", "journal", "resume", "piece-times"}) {
     if (values.contains(option)) {
       throw UsageError(fmt::format(
-          "--{} applies to a search, and --published recomputes tables in no time; omit it",
+          "--{} applies to a search; --published only recomputes the paper's tables; omit it",
           option));
     }
   }

@@ -117,7 +117,8 @@ bool stays(const Moves& moves) {
   return std::ranges::all_of(moves, [](const Move& m) { return m.matrix->layout == m.to; });
 }
 
-// Shards are only thought of where an operand has some (_fill_single_dim_strategy_placeholders).
+// DTensor considers sharded layouts only if an operand is sharded already
+// (_fill_single_dim_strategy_placeholders).
 bool is_candidate(const ProductLayouts& layouts, const Moves& moves) {
   const bool wants_shards = is_sharded(layouts.left) || is_sharded(layouts.right);
   const bool has_shards =

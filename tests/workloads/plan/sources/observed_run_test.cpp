@@ -171,7 +171,7 @@ TEST_CASE("observed plan: lengths that differ are a list, batches that differ ar
   CHECK(std::ranges::count(source.keys, KeyFate::not_supported, &SourceKey::fate) >= 2);
 }
 
-TEST_CASE("observed plan: Muon, and the AdamW of all that is no matrix", "[plan][sources]") {
+TEST_CASE("observed plan: Muon for matrices, AdamW for everything else", "[plan][sources]") {
   const std::string muon =
       R"("optimizers": [{"class": "torch.Muon", "options": {"momentum": 0.95}})";
   const PlanSource both = observed(muon + R"(, {"class": "torch.AdamW"}])");
