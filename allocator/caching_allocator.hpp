@@ -25,6 +25,8 @@
 #include <span>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "allocator/block.hpp"
 #include "allocator/block_ranks.hpp"
 #include "allocator/decision.hpp"
@@ -296,8 +298,9 @@ class CachingAllocator {
   std::vector<ExpandableSegment> expandable_;
   BlockRanks ranks_;
   StreamEvents events_;
-  std::map<BlockId, StreamUses> uses_;  ///< other streams that use a block
-  std::vector<BlockId> deferred_;       ///< freed during a session, with uses
+  /// Other streams that use a block.
+  boost::unordered_flat_map<BlockId, StreamUses, std::hash<BlockId>> uses_;
+  std::vector<BlockId> deferred_;  ///< freed during a session, with uses
   Statistics stats_;
   std::optional<Bytes> allowed_;  ///< limit by fraction
   Bytes held_;                    ///< fixed segments plus mapped bytes

@@ -9,7 +9,7 @@
 namespace highwater {
 namespace {
 
-void insert_sorted(std::vector<StreamId>& set, StreamId stream) {
+void insert_sorted(StreamUses::Streams& set, StreamId stream) {
   const auto at = std::ranges::lower_bound(set, stream);
   if (at == set.end() || *at != stream) {
     set.insert(at, stream);
@@ -134,9 +134,10 @@ void CachingAllocator::insert_deferred_events() {
   const std::vector<BlockId> deferred = std::exchange(deferred_, {});
   for (const BlockId id : deferred) {
     StreamUses& uses = uses_[id];
-    std::erase_if(uses.streams, [&](StreamId stream) {
+    const auto over = std::ranges::remove_if(uses.streams, [&](StreamId stream) {
       return std::ranges::binary_search(uses.in_session, stream);
     });
+    uses.streams.erase(over.begin(), over.end());
     record_events(id);
     if (uses.outstanding == 0) {
       complete_free(id);
@@ -145,7 +146,7 @@ void CachingAllocator::insert_deferred_events() {
 }
 
 void CachingAllocator::finish_event(BlockId id) {
-  if (--uses_[id].outstanding == 0) {
+  if (--uses_.at(id).outstanding == 0) {
     complete_free(id);
   }
 }

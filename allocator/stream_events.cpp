@@ -1,5 +1,7 @@
 #include "allocator/stream_events.hpp"
 
+#include <utility>
+
 namespace highwater {
 
 void StreamEvents::record(StreamId stream, BlockId block) {
@@ -7,22 +9,25 @@ void StreamEvents::record(StreamId stream, BlockId block) {
 }
 
 void StreamEvents::complete(StreamId stream) {
-  if (auto queue = recorded_.extract(stream)) {
-    complete(std::move(queue));
+  const auto queue = recorded_.find(stream);
+  if (queue != recorded_.end()) {
+    complete(stream, std::move(queue->second));
+    recorded_.erase(queue);
   }
 }
 
 void StreamEvents::complete_all() {
-  while (!recorded_.empty()) {
-    complete(recorded_.extract(recorded_.begin()));
+  for (auto& [stream, queue] : recorded_) {
+    complete(stream, std::move(queue));
   }
+  recorded_.clear();
 }
 
-void StreamEvents::complete(Queues::node_type queue) {
-  auto inserted = completed_.insert(std::move(queue));
-  if (!inserted.inserted) {
-    std::vector<BlockId>& earlier = inserted.position->second;
-    earlier.insert(earlier.end(), inserted.node.mapped().begin(), inserted.node.mapped().end());
+void StreamEvents::complete(StreamId stream, Queue queue) {
+  const auto [position, is_first] = completed_.try_emplace(stream, std::move(queue));
+  if (!is_first) {
+    Queue& earlier = position->second;
+    earlier.insert(earlier.end(), queue.begin(), queue.end());
   }
 }
 

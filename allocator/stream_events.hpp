@@ -9,9 +9,9 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
-#include <utility>
-#include <vector>
+
+#include <boost/container/flat_map.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include "allocator/block.hpp"
 #include "traces/ids.hpp"
@@ -20,17 +20,21 @@ namespace highwater {
 
 /// The other streams that use one block, and which of those uses were noted in a pool session.
 struct StreamUses {
-  std::vector<StreamId> streams;     ///< a set, ascending
-  std::vector<StreamId> in_session;  ///< a set, ascending
-  std::size_t outstanding = 0;       ///< events that the freed block waits for
+  using Streams = boost::container::small_vector<StreamId, 2>;
+
+  Streams streams;              ///< a set, ascending
+  Streams in_session;           ///< a set, ascending
+  std::size_t outstanding = 0;  ///< events that the freed block waits for
 
   bool operator==(const StreamUses&) const = default;
 };
 
 class StreamEvents {
  public:
-  /// The blocks that wait, oldest event first, of the streams that have any.
-  using Queues = std::map<StreamId, std::vector<BlockId>>;
+  /// The blocks that wait, oldest event first, of the streams that have any: few of both, as a
+  /// rule.
+  using Queue = boost::container::small_vector<BlockId, 4>;
+  using Queues = boost::container::flat_map<StreamId, Queue>;
 
   /// Records the next event of `stream`, for which `block` waits.
   void record(StreamId stream, BlockId block);
@@ -51,11 +55,12 @@ class StreamEvents {
   /// `finish`.
   template <class Finish>
   void take_completed(Finish finish) {
-    for (const auto& [stream, blocks] : std::exchange(completed_, {})) {
+    for (const auto& [stream, blocks] : completed_) {
       for (const BlockId block : blocks) {
         finish(block);
       }
     }
+    completed_.clear();
   }
 
   /// Waits for every recorded event, then takes them all.
@@ -66,7 +71,7 @@ class StreamEvents {
   }
 
  private:
-  void complete(Queues::node_type queue);
+  void complete(StreamId stream, Queue queue);
 
   Queues recorded_;
   Queues completed_;  ///< and not taken so far
