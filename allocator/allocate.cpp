@@ -90,6 +90,24 @@ bool CachingAllocator::would_hit_cache(Bytes size, StreamId stream) {
   return size.count() == 0 || find_cached(make_request(size, stream)) != nullptr;
 }
 
+[[gnu::flatten]] bool CachingAllocator::touch(Bytes size, StreamId stream) {
+  if (size.count() == 0 || size > kLargestRequest || !can_come_back() || listener_ != nullptr ||
+      is_held_back()) {
+    return false;
+  }
+  process_events();
+  const Request request = make_request(size, stream);
+  const FreeEntry* const found = find_cached(request);
+  if (found == nullptr || Bytes{found->size} >= settings_.max_split_size) {
+    return false;
+  }
+  const Bytes remaining = Bytes{found->size} - request.size;
+  const Bytes taken = splits(request, remaining) ? request.size : Bytes{found->size};
+  stats_.hand_out(request.cache->kind, taken, size);
+  stats_.free_at_once(request.cache->kind, taken, size);
+  return true;
+}
+
 /// Best fit, or nothing: only one candidate is considered, and it may be refused.
 const FreeEntry* CachingAllocator::find_cached(const Request& request) const {
   const FreeList& list = request.cache->free;

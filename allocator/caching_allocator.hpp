@@ -123,6 +123,11 @@ class CachingAllocator {
   /// Whether a request would be served from the cache right now; changes nothing.
   [[nodiscard]] bool would_hit_cache(Bytes size, StreamId stream);
 
+  /// What allocate() and an immediate free() would do where a cached block serves: the block is as
+  /// it was, and the peaks of what is allocated count it; those of split blocks do not. False where
+  /// that is not known to be so: then nothing was done.
+  bool touch(Bytes size, StreamId stream);
+
   [[nodiscard]] MemoryMap memory_map() const;
 
   /// What decisions depend on; nothing in a state that cannot come back.

@@ -4,8 +4,9 @@
 // adds one chunk. Indexing costs one more load than a vector.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,19 @@ class ChunkedVector {
  public:
   static constexpr std::size_t kChunk = std::size_t{1} << 15;
 
+  ChunkedVector() = default;
+  ChunkedVector(ChunkedVector&&) noexcept = default;
+  ChunkedVector& operator=(ChunkedVector&&) noexcept = default;
+  ChunkedVector(const ChunkedVector&) = delete;
+  ChunkedVector& operator=(const ChunkedVector&) = delete;
+  ~ChunkedVector() = default;
+
   T& push_back(T value) {
     if (size_ == chunks_.size() * kChunk) {
-      chunks_.push_back(std::make_unique<T[]>(kChunk));
+      chunks_.emplace_back().reserve(kChunk);
     }
-    T& slot = (*this)[size_++];
-    slot = std::move(value);
-    return slot;
+    ++size_;
+    return chunks_.back().emplace_back(std::move(value));
   }
 
   [[nodiscard]] T& operator[](std::size_t i) { return chunks_[i / kChunk][i % kChunk]; }
@@ -35,13 +42,18 @@ class ChunkedVector {
 
   [[nodiscard]] const T& back() const { return (*this)[size_ - 1]; }
 
+  /// The elements from `i` to `end`, or to the end of the chunk if that comes first. @pre i < end
+  [[nodiscard]] std::span<const T> piece(std::size_t i, std::size_t end) const {
+    return {&(*this)[i], std::min(end - i, kChunk - i % kChunk)};
+  }
+
   /// Hands the elements to `use` in order and frees them as it goes; nothing is left.
   template <class Use>
   void drain(Use use) {
     for (std::size_t i = 0; i < size_; ++i) {
       use(std::as_const((*this)[i]));
       if (i % kChunk == kChunk - 1) {
-        chunks_[i / kChunk].reset();
+        chunks_[i / kChunk] = {};
       }
     }
     *this = {};
@@ -73,7 +85,7 @@ class ChunkedVector {
   [[nodiscard]] const_iterator end() const { return {this, size_}; }
 
  private:
-  std::vector<std::unique_ptr<T[]>> chunks_;
+  std::vector<std::vector<T>> chunks_;  ///< none of them grows beyond what it reserves
   std::size_t size_ = 0;
 };
 

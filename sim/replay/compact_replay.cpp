@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,11 +25,36 @@ struct RoundState {
   bool operator==(const RoundState&) const = default;
 };
 
-/// The states between rounds. All of them are kept while that takes less time than the rounds, else
-/// those after 1, 2, 4, ... rounds (Brent's search for a cycle).
+/// What is known of a state at no cost. Expandable segments have no pieces to count.
+struct StateSketch {
+  std::int64_t allocated = 0;  ///< bytes
+  std::int64_t pieces = 0;     ///< of cut segments, free
+  std::int64_t in_pieces = 0;  ///< bytes
+
+  bool operator==(const StateSketch&) const = default;
+};
+
+StateSketch sketch_of(const Statistics& statistics) {
+  return {statistics.current(Stat::allocated_bytes), statistics.current(Stat::inactive_split),
+          statistics.current(Stat::inactive_split_bytes)};
+}
+
+/// The states between rounds. Most that do not come back have a sketch that no state before them
+/// had, and only the others are looked at closely: a cycle is found one period later. All of these
+/// are kept while that takes less time than the rounds, else those after 1, 2, 4, ... rounds
+/// (Brent's search for a cycle).
 class RoundStates {
  public:
   explicit RoundStates(std::size_t events_of_round) : events_(events_of_round) {}
+
+  /// Whether the state may have been there before.
+  bool looks_known(const StateSketch& sketch) {
+    const bool is_known = std::ranges::find(sketches_, sketch) != sketches_.end();
+    if (!is_known) {
+      sketches_.push_back(sketch);
+    }
+    return is_known;
+  }
 
   /// How many rounds ago the state was `state`, which is the one after `done` rounds; 0 if that is
   /// not known.
@@ -57,6 +83,7 @@ class RoundStates {
   };
 
   std::size_t events_;
+  std::vector<StateSketch> sketches_;
   std::vector<Known> known_;
 };
 
@@ -123,9 +150,21 @@ class CompactRun {
   }
 
   void carry_out(std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end && !is_over(); ++i) {
-      stop_if_cancelled_at(i);
-      const Event& event = compact_.trace.events[i];
+    while (begin < end && !is_over()) {
+      stop_if_cancelled();
+      const std::span<const Event> events = compact_.trace.events.piece(begin, end);
+      carry_out(events);
+      begin += events.size();
+    }
+  }
+
+  void carry_out(std::span<const Event> events) {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      const Event& event = events[i];
+      if (i + 1 < events.size() && passes(event, events[i + 1])) {
+        ++i;
+        continue;
+      }
       if (event.kind == EventKind::reset_peaks) {
         raise_peaks();
       }
@@ -134,7 +173,17 @@ class CompactRun {
       if (categories_ != nullptr) {
         categories_->follow(event, status, run_.allocator.statistics());
       }
+      if (status == AllocationStatus::out_of_memory && is_over()) {
+        return;
+      }
     }
+  }
+
+  /// Whether `event` allocates what `next` frees, and both are done.
+  bool passes(const Event& event, const Event& next) {
+    return event.kind == EventKind::alloc && next.kind == EventKind::free &&
+           next.allocation == event.allocation && categories_ == nullptr &&
+           run_.allocator.touch(event.bytes(), event.stream);
   }
 
   void carry_out_step(const StepEvents& step) {
@@ -185,6 +234,9 @@ class CompactRun {
   }
 
   std::size_t period_at(const RepeatedRound& round, std::size_t done, RoundStates& states) const {
+    if (!states.looks_known(sketch_of(run_.allocator.statistics()))) {
+      return 0;
+    }
     std::optional<StateImage> image = run_.allocator.image();
     return image ? states.period(done, {live_of(round), std::move(*image)}) : 0;
   }
