@@ -32,6 +32,14 @@ bool cuts_sequences_more(const Candidate& candidate, const StrategyResult& row) 
   return candidate.strategy == row.strategy && p.cp > q.cp && has_axes_of(p, q);
 }
 
+/// Whether the candidate only keeps whole on each rank what `row` shards.
+bool shards_less(const Candidate& candidate, const StrategyResult& row) {
+  const Parallelism& p = candidate.plan.parallel;
+  const Parallelism& q = row.plan.parallel;
+  return has_axes_of(p, q) && p.cp == q.cp && p.offload == q.offload && q.tp_kind == p.tp_kind &&
+         sharding_of(p.dp_kind) < sharding_of(q.dp_kind);
+}
+
 /// Whether the candidate only moves to the host what `row` has on the GPU.
 bool offloads_more(const Candidate& candidate, const StrategyResult& row) {
   const Parallelism& p = candidate.plan.parallel;
@@ -61,7 +69,8 @@ JobDivision division_of(const Candidate& candidate) {
 
 bool is_needless_beside(const Candidate& candidate, const StrategyResult& row) {
   return candidate.kind == row.kind &&
-         (cuts_sequences_more(candidate, row) || offloads_more(candidate, row));
+         (cuts_sequences_more(candidate, row) || offloads_more(candidate, row) ||
+          shards_less(candidate, row));
 }
 
 }  // namespace highwater

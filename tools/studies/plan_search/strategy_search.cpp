@@ -14,6 +14,9 @@
 namespace highwater {
 namespace {
 
+/// Trials asked for at once, for each that is carried out at the same time.
+constexpr std::size_t kAhead = 4;
+
 /// A candidate whose variations are tried one by one.
 struct Open {
   std::size_t candidate = 0;
@@ -107,21 +110,15 @@ class BestFirst {
     }
   }
 
-  [[nodiscard]] bool is_needless(const Open& open) const {
-    return std::ranges::any_of(found_, [&](const Found& each) {
-      return is_needless_beside(candidates_[open.candidate], each.result);
-    });
-  }
-
-  [[nodiscard]] bool has_row(const Open& open) const {
-    return std::ranges::find(found_, division_of(candidates_[open.candidate]), &Found::division) !=
-           found_.end();
-  }
-
   /// The same division by another program is mentioned beside the row that there is, and what only
   /// adds a cost to a row that is as fast is left out.
+  [[nodiscard]] bool joins(const Open& open, const Found& row) const {
+    const Candidate& candidate = candidates_[open.candidate];
+    return is_needless_beside(candidate, row.result) || division_of(candidate) == row.division;
+  }
+
   [[nodiscard]] bool joins_a_row(const Open& open) const {
-    return is_needless(open) || has_row(open);
+    return std::ranges::any_of(found_, [&](const Found& row) { return joins(open, row); });
   }
 
   /// Most of what does not fit shows it in a part; a row's peak is that of the whole.
@@ -144,12 +141,17 @@ class BestFirst {
 
   void try_whole(Open open) {
     const Place place{open.candidate, open.next};
-    const VariationTrial whole = pieces_.whole_of(place);
+    Found row{key(open.candidate, open.next), division_of(candidates_[open.candidate]),
+              row_of(place)};
+    const std::vector<Place> ahead = places_behind(row);
+    TrialPieces::WholeAndParts trials = pieces_.whole_of(place, ahead);
+    keep_parts(ahead, std::move(trials.parts));
+    const VariationTrial& whole = trials.whole;
     if (!whole.trial) {
       fail(open, whole.failure);
     } else if (whole.trial->fits) {
-      found_.push_back({key(open.candidate, open.next), division_of(candidates_[open.candidate]),
-                        row_of(place, *whole.trial)});
+      set_memory(*whole.trial, row.result);
+      found_.push_back(std::move(row));
     } else {
       try_next(std::move(open));
     }
@@ -159,30 +161,41 @@ class BestFirst {
   /// the same time: what it finds is the same on any number of cores.
   const VariationTrial& part_of(const Place& place) {
     if (!parts_.contains(place)) {
-      carry_out(places_ahead(place));
+      std::vector<Place> places = places_ahead([](const Open&) { return true; });
+      places.insert(places.begin(), place);
+      keep_parts(places, pieces_.parts_of(places));
     }
     return parts_.at(place);
   }
 
-  /// `first`, and the best that are open.
-  [[nodiscard]] std::vector<Place> places_ahead(const Place& first) const {
-    const std::size_t most = pieces_.width();
-    std::vector<Place> places{first};
+  /// The best that are open, of those that `may_count`: more than are carried out at once, since
+  /// some take ten times as long as others and nobody is to wait for these.
+  template <class MayCount>
+  [[nodiscard]] std::vector<Place> places_ahead(MayCount may_count) const {
+    const std::size_t most = pieces_.width() == 1 ? 0 : kAhead * pieces_.width();
+    std::vector<Place> places;
     std::priority_queue<Entry> ahead = open_;
     for (; places.size() < most && !ahead.empty(); ahead.pop()) {
       Open each = ahead.top().open;
       skip_impossible(each);
       const Place place{each.candidate, each.next};
       const bool is_open = each.next < candidates_[each.candidate].variations.size();
-      if (is_open && !joins_a_row(each) && !parts_.contains(place)) {
+      if (is_open && !joins_a_row(each) && !parts_.contains(place) && may_count(each)) {
         places.push_back(place);
       }
     }
     return places;
   }
 
-  void carry_out(const std::vector<Place>& places) {
-    std::vector<VariationTrial> trials = pieces_.parts_of(places);
+  /// What comes after `row` if it fits; nothing if it may be the last one.
+  [[nodiscard]] std::vector<Place> places_behind(const Found& row) const {
+    if (found_.size() + 1 >= request_.options.rows) {
+      return {};
+    }
+    return places_ahead([&](const Open& open) { return !joins(open, row); });
+  }
+
+  void keep_parts(const std::vector<Place>& places, std::vector<VariationTrial> trials) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       parts_.emplace(places[i], std::move(trials[i]));
     }
@@ -195,16 +208,20 @@ class BestFirst {
     push(std::move(open));
   }
 
-  StrategyResult row_of(const Place& place, const MemoryTrial& trial) const {
+  /// All but its memory.
+  [[nodiscard]] StrategyResult row_of(const Place& place) const {
     const Candidate& c = candidates_[place.candidate];
     StrategyResult row{.strategy = c.strategy, .kind = c.kind};
     row.plan = varied(c, c.variations[place.variation]);
     row.time = step_time(row.plan, request_.options.assumed);
     row.capacity = allocator_share(row.plan, request_);
-    row.peak = trial.peak;
-    row.fits = trial.fits;
     row.refused = refused_before(c, place.variation);
     return row;
+  }
+
+  static void set_memory(const MemoryTrial& trial, StrategyResult& row) {
+    row.peak = trial.peak;
+    row.fits = trial.fits;
   }
 
   /// The fastest that does not fit and is no more than a step away.
@@ -258,7 +275,7 @@ class BestFirst {
     simulated_ += places.size();
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (needs[i].trial) {
-        found.results.push_back(row_of(places[i], *needs[i].trial));
+        set_memory(*needs[i].trial, found.results.emplace_back(row_of(places[i])));
       }
     }
     std::ranges::stable_sort(found.results, {}, &StrategyResult::peak);

@@ -17,6 +17,8 @@ namespace {
 /// More than a job may have.
 constexpr PieceNumber kRanks = PieceNumber{1} << 24U;
 
+constexpr PieceNumber kExtents = 3;
+
 /// The first failure in the order of the ranks, or what they come to together.
 VariationTrial together(std::span<const VariationTrial> ranks) {
   std::vector<MemoryTrial> trials;
@@ -43,14 +45,12 @@ Bytes row_limit(const TrainingPlan& plan, const SearchRequest& request) {
 
 TrialPieces::TrialPieces(const SearchRequest& request, const std::vector<Candidate>& candidates,
                          Fleet& fleet)
-    : request_(&request), candidates_(&candidates), fleet_(&fleet), first_job_(fleet.new_job()) {
+    : request_(&request), candidates_(&candidates), fleet_(&fleet), job_(fleet.new_job()) {
   PieceNumber next = 0;
   for (const Candidate& each : candidates) {
     first_.push_back(next);
     next += each.variations.size();
   }
-  fleet.new_job();
-  fleet.new_job();
 }
 
 bool TrialPieces::is_asked_for(std::size_t candidate) const {
@@ -60,52 +60,64 @@ bool TrialPieces::is_asked_for(std::size_t candidate) const {
 
 std::vector<VariationTrial> TrialPieces::parts_of(const std::vector<VariationPlace>& places) {
   std::vector<PieceNumber> numbers;
-  std::ranges::transform(places, std::back_inserter(numbers),
-                         [this](const VariationPlace& place) { return number_of(place, 0); });
-  return need(numbers, Extent::part);
+  add_parts(places, numbers);
+  return need(numbers);
 }
 
-VariationTrial TrialPieces::whole_of(const VariationPlace& place) {
-  return wholes_of({place}, Extent::whole).front();
+TrialPieces::WholeAndParts TrialPieces::whole_of(const VariationPlace& place,
+                                                 const std::vector<VariationPlace>& parts) {
+  std::vector<PieceNumber> numbers;
+  add_ranks(place, Extent::whole, numbers);
+  const std::size_t ranks = numbers.size();
+  add_parts(parts, numbers);
+  const std::vector<VariationTrial> trials = need(numbers);
+  const auto end_of_ranks = trials.begin() + static_cast<std::ptrdiff_t>(ranks);
+  return {together({trials.begin(), end_of_ranks}), {end_of_ranks, trials.end()}};
 }
 
+/// The ranks of all places at once.
 std::vector<VariationTrial> TrialPieces::needs_of(const std::vector<VariationPlace>& places) {
-  std::vector<VariationTrial> needs = wholes_of(places, Extent::unlimited);
-  for (VariationTrial& each : needs) {
-    if (each.trial) {
-      each.trial->fits = false;
+  std::vector<PieceNumber> numbers;
+  std::vector<std::size_t> ends;
+  for (const VariationPlace& place : places) {
+    add_ranks(place, Extent::unlimited, numbers);
+    ends.push_back(numbers.size());
+  }
+  const std::vector<VariationTrial> ranks = need(numbers);
+  std::vector<VariationTrial> needs;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    VariationTrial& all =
+        needs.emplace_back(together(std::span(ranks).subspan(begin, end - begin)));
+    if (all.trial) {
+      all.trial->fits = false;
     }
+    begin = end;
   }
   return needs;
 }
 
-/// The ranks of all places at once.
-std::vector<VariationTrial> TrialPieces::wholes_of(const std::vector<VariationPlace>& places,
-                                                   Extent extent) {
-  std::vector<PieceNumber> numbers;
-  std::vector<std::size_t> ends;
-  for (const VariationPlace& place : places) {
-    for (const int rank : ranks_of_whole(plan_of(place))) {
-      numbers.push_back(number_of(place, rank));
-    }
-    ends.push_back(numbers.size());
-  }
-  const std::vector<VariationTrial> ranks = need(numbers, extent);
-  std::vector<VariationTrial> wholes;
-  std::size_t begin = 0;
-  for (const std::size_t end : ends) {
-    wholes.push_back(together(std::span(ranks).subspan(begin, end - begin)));
-    begin = end;
-  }
-  return wholes;
+void TrialPieces::add_parts(const std::vector<VariationPlace>& places,
+                            std::vector<PieceNumber>& to) const {
+  std::ranges::transform(places, std::back_inserter(to), [this](const VariationPlace& place) {
+    return number_of(place, Extent::part, 0);
+  });
 }
 
-PieceNumber TrialPieces::number_of(const VariationPlace& place, int rank) const {
-  return (first_[place.candidate] + place.variation) * kRanks + static_cast<PieceNumber>(rank);
+void TrialPieces::add_ranks(const VariationPlace& place, Extent extent,
+                            std::vector<PieceNumber>& to) const {
+  std::ranges::transform(ranks_of_whole(plan_of(place)), std::back_inserter(to),
+                         [&](int rank) { return number_of(place, extent, rank); });
+}
+
+PieceNumber TrialPieces::number_of(const VariationPlace& place, Extent extent, int rank) const {
+  const PieceNumber variation = first_[place.candidate] + place.variation;
+  return (variation * kExtents + static_cast<PieceNumber>(extent)) * kRanks +
+         static_cast<PieceNumber>(rank);
 }
 
 VariationPlace TrialPieces::place_of(PieceNumber number) const {
-  const PieceNumber variation = number / kRanks;
+  const PieceNumber variation = number / kRanks / kExtents;
   const auto after = std::ranges::upper_bound(first_, variation);
   const auto candidate = static_cast<std::size_t>(after - first_.begin()) - 1;
   return {candidate, variation - first_[candidate]};
@@ -116,22 +128,20 @@ TrainingPlan TrialPieces::plan_of(const VariationPlace& place) const {
   return varied(candidate, candidate.variations[place.variation]);
 }
 
-std::vector<VariationTrial> TrialPieces::need(const std::vector<PieceNumber>& numbers,
-                                              Extent extent) {
-  const std::uint32_t job = first_job_ + static_cast<std::uint32_t>(extent);
-  std::map<PieceNumber, ShownShapes> shown;  // by variation
+std::vector<VariationTrial> TrialPieces::need(const std::vector<PieceNumber>& numbers) {
+  std::map<PieceNumber, ShownShapes> shown;  // by variation and extent
   for (const PieceNumber number : numbers) {
     shown.try_emplace(number / kRanks);
   }
-  return fleet_->need(kUncounted, job, numbers, [&](PieceNumber number) {
-    return carried_out(number, extent, shown.at(number / kRanks));
+  return fleet_->need(kUncounted, job_, numbers, [&](PieceNumber number) {
+    return carried_out(number, shown.at(number / kRanks));
   });
 }
 
-VariationTrial TrialPieces::carried_out(PieceNumber number, Extent extent,
-                                        ShownShapes& shown) const {
+VariationTrial TrialPieces::carried_out(PieceNumber number, ShownShapes& shown) const {
   const VariationPlace place = place_of(number);
   try {
+    const auto extent = static_cast<Extent>(number / kRanks % kExtents);
     return {simulated(plan_of(place), static_cast<int>(number % kRanks), extent, shown), ""};
   } catch (const InputError& error) {
     const std::string_view name = (*candidates_)[place.candidate].strategy->name;

@@ -1,10 +1,10 @@
 // The simulations of a search for strategies as pieces of a fleet: a part of a variation's job, or
 // one rank of the whole.
 //
-// A piece's number says which variation of which candidate and which rank, so it means the same in
-// every process, in a journal and in the parts of shards, whatever the order in which the search
-// asks. A shard carries out the search among every n-th candidate: all that the whole search asks
-// of these is among it, or `merge` carries it out.
+// A piece's number says which variation of which candidate, how much of it and which rank, so it
+// means the same in every process, in a journal and in the parts of shards, whatever the order in
+// which the search asks. A shard carries out the search among every n-th candidate: all that the
+// whole search asks of these is among it, or `merge` carries it out.
 #pragma once
 
 #include <cstddef>
@@ -52,30 +52,37 @@ class TrialPieces {
 
   [[nodiscard]] std::vector<VariationTrial> parts_of(const std::vector<VariationPlace>& places);
 
-  /// All ranks and micro-batches.
-  [[nodiscard]] VariationTrial whole_of(const VariationPlace& place);
+  /// All ranks and micro-batches of `place`, and parts of others for whoever is done before the
+  /// last rank.
+  struct WholeAndParts {
+    VariationTrial whole;
+    std::vector<VariationTrial> parts;
+  };
 
-  /// The same without a limit. None of them fits.
+  [[nodiscard]] WholeAndParts whole_of(const VariationPlace& place,
+                                       const std::vector<VariationPlace>& parts);
+
+  /// All ranks and micro-batches without a limit. None of them fits.
   [[nodiscard]] std::vector<VariationTrial> needs_of(const std::vector<VariationPlace>& places);
 
  private:
   enum class Extent : std::uint8_t { part, whole, unlimited };
 
-  [[nodiscard]] PieceNumber number_of(const VariationPlace& place, int rank) const;
+  [[nodiscard]] PieceNumber number_of(const VariationPlace& place, Extent extent, int rank) const;
   [[nodiscard]] VariationPlace place_of(PieceNumber number) const;
   [[nodiscard]] TrainingPlan plan_of(const VariationPlace& place) const;
-  [[nodiscard]] VariationTrial carried_out(PieceNumber number, Extent extent,
-                                           ShownShapes& shown) const;
+  void add_parts(const std::vector<VariationPlace>& places, std::vector<PieceNumber>& to) const;
+  void add_ranks(const VariationPlace& place, Extent extent, std::vector<PieceNumber>& to) const;
+  [[nodiscard]] VariationTrial carried_out(PieceNumber number, ShownShapes& shown) const;
   [[nodiscard]] MemoryTrial simulated(const TrainingPlan& plan, int rank, Extent extent,
                                       ShownShapes& shown) const;
-  std::vector<VariationTrial> need(const std::vector<PieceNumber>& numbers, Extent extent);
-  std::vector<VariationTrial> wholes_of(const std::vector<VariationPlace>& places, Extent extent);
+  [[nodiscard]] std::vector<VariationTrial> need(const std::vector<PieceNumber>& numbers);
 
   const SearchRequest* request_;
   const std::vector<Candidate>* candidates_;
   Fleet* fleet_;
   std::vector<PieceNumber> first_;  ///< of each candidate's variations
-  std::uint32_t first_job_;         ///< one for each extent
+  std::uint32_t job_;
 };
 
 }  // namespace highwater
