@@ -74,13 +74,23 @@ bool is_overridden(const SettingList& settings, const Setting& setting) {
   return setting.key != "argument" && settings.find(setting.key) != &setting;
 }
 
+/// "$@", "$*", "$1", "${@:2}": a script is read as it is called, here without arguments.
+bool is_call_argument(const Setting& setting) {
+  const std::size_t at = setting.value.starts_with("${") ? 2 : 1;
+  return setting.key == "argument" && setting.value.starts_with('$') && at < setting.value.size() &&
+         std::string_view("@*0123456789").find(setting.value[at]) != std::string_view::npos;
+}
+
 void read_setting(const Program& program, const Setting& setting, const SettingList& all,
                   SourceKeys& keys) {
   const KeyRule* const rule = rule_for(program, setting.key);
   if (is_overridden(all, setting)) {
     keys.add_no_effect(setting.key, setting.value, "given again further down");
-  } else if (rule == nullptr && setting.key == "argument" && setting.value.starts_with('$')) {
+  } else if (is_call_argument(setting)) {
     keys.add_no_effect(setting.key, setting.value, "what the script is called with");
+  } else if (setting.key == "argument" && setting.value.starts_with('$')) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "options that a variable may hold, which the script does not set");
   } else if (rule == nullptr) {
     keys.add_not_supported(setting.key, setting.value, why_unknown(program, setting.key));
   } else {
@@ -185,8 +195,9 @@ PlanSource plan_of_settings(const SettingList& settings, const std::string& file
   return read_with(program_of(settings, file), settings, file);
 }
 
-/// Variables that the script sets in several branches, none of which it decides itself.
-PlanSource note_branches(const LaunchLine& line) {
+/// Variables that the script sets in several branches, none of which it decides itself, and lines
+/// that the shell would not read as they are meant.
+PlanSource note_script(const LaunchLine& line) {
   SourceKeys keys;
   for (const std::string& name : line.ambiguous) {
     const Setting* const last = line.environment.find(name);
@@ -194,13 +205,17 @@ PlanSource note_branches(const LaunchLine& line) {
                            "the script sets it in several branches, and what decides is not known; "
                            "the last one is read");
   }
+  for (const std::string& where : line.cut_lines) {
+    keys.add_not_supported("(line)", where,
+                           "the shell ends the command there; read as if it went on");
+  }
   return keys.finish();
 }
 
 PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file) {
   PlanSource whole;
   whole.file = file;
-  append(note_branches(line), whole);
+  append(note_script(line), whole);
   if (const Program* const variables = launcher_called("environment")) {
     append(read_with(*variables, known_variables(line.environment, *variables), file), whole);
   }

@@ -14,6 +14,7 @@
 #include "workloads/plan/sources/settings/scalar.hpp"
 #include "workloads/plan/sources/settings/settings_list.hpp"
 #include "workloads/plan/sources/settings/shell_script.hpp"
+#include "workloads/plan/sources/settings/slurm_header.hpp"
 
 namespace highwater {
 namespace {
@@ -66,6 +67,17 @@ bool is_dashes(const std::string& word) {
 bool is_assignment(const std::string& word) {
   const std::size_t equals = word.find('=');
   return equals != std::string::npos && equals > 0 && word.find_first_of("/ '\"{[") > equals;
+}
+
+/// "$@", "${ARGS[@]}": words of their own, options perhaps, that the script does not set.
+bool is_many_words(const std::string& word) {
+  return word == "$@" || word == "$*" || word.ends_with("[@]}") || word.ends_with("[*]}");
+}
+
+/// Whether `word` is one more value of an option that has `count` of them.
+bool goes_on(const std::string& word, std::size_t count) {
+  return is_value(word) && !is_many_words(word) &&
+         (count == 0 || (!is_assignment(word) && !word.starts_with('$')));
 }
 
 /// Where the program's own name stands, and where its words begin.
@@ -170,8 +182,7 @@ class OptionWordsReader {
       return;
     }
     std::vector<std::string> values;
-    while (at_ < words_.size() && is_value(words_[at_]) &&
-           (values.empty() || !is_assignment(words_[at_]))) {
+    while (at_ < words_.size() && goes_on(words_[at_], values.size())) {
       values.push_back(words_[at_++]);
     }
     add(name, std::move(values));
@@ -313,7 +324,9 @@ std::optional<ScriptCall> read_script_call(std::string_view line, const std::str
 
 LaunchLine read_launch_line(std::string_view script, const std::string& file,
                             const ShellEnvironment& environment) {
-  ShellScript read = read_shell_script(script, file, environment);
+  ShellEnvironment found_set = environment;
+  found_set.merge(slurm_variables(script));
+  ShellScript read = read_shell_script(script, file, found_set);
   std::vector<ShellCommand>& commands = read.commands;
   add_inner_commands(file, commands);
   const ShellCommand* best = nullptr;
@@ -333,6 +346,7 @@ LaunchLine read_launch_line(std::string_view script, const std::string& file,
   LaunchLine line = take_apart(best->words, *place);
   add_environment(commands, line.environment);
   line.ambiguous = std::move(read.ambiguous);
+  line.cut_lines = std::move(read.cut_lines);
   return line;
 }
 

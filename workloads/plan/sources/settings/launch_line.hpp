@@ -23,6 +23,7 @@ struct LaunchLine {
   SettingList environment;  ///< variables that the line or its script sets
   /// Of them, those whose value depends on what the script does not say (shell_branches.hpp).
   std::vector<std::string> ambiguous;
+  std::vector<std::string> cut_lines;  ///< of the script (shell_script.hpp)
 };
 
 /// The launch line in a script or a line: the command with the most options that runs a Python

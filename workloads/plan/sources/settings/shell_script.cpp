@@ -1,5 +1,7 @@
 #include "workloads/plan/sources/settings/shell_script.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <iterator>
 #include <utility>
@@ -34,6 +36,19 @@ std::string assigned_name(const std::string& word) {
                                                                           : std::string();
 }
 
+/// bash(1), SHELL BUILTIN COMMANDS: assignments may follow these as words.
+bool declares(std::string_view word) {
+  constexpr std::array<std::string_view, 5> kBuiltins{"declare", "export", "local", "readonly",
+                                                      "typeset"};
+  return std::ranges::find(kBuiltins, word) != kBuiltins.end();
+}
+
+/// The length of a backslash at the end of its line, with blanks behind it; 0 for other escapes.
+std::size_t length_of_line_end(std::string_view text) {
+  const std::size_t end = text.find_first_not_of(" \t\r", 1);
+  return text.starts_with('\\') && end != std::string_view::npos && text[end] == '\n' ? end + 1 : 0;
+}
+
 class ShellReader {
  public:
   ShellReader(std::string_view script, const std::string& file, const ShellEnvironment& environment)
@@ -48,14 +63,14 @@ class ShellReader {
       read_next();
     }
     end_command();
-    return {std::move(commands_), branches_.ambiguous()};
+    return {std::move(commands_), branches_.ambiguous(), std::move(cut_lines_)};
   }
 
  private:
   void read_next() {
     const char c = script_[at_];
     if (c == '#') {
-      skip_to(script_.find('\n', at_));
+      read_comment();
     } else if (is_array_start()) {
       read_array();
     } else if (ends_command(c)) {
@@ -64,12 +79,47 @@ class ShellReader {
       skip_here_documents(c);
     } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
       ++at_;
-    } else if (script_.substr(at_).starts_with("\\\n")) {
-      at_ += 2;
-    } else if (script_.substr(at_).starts_with("\\\r\n")) {
-      at_ += 3;
+    } else if (const std::size_t length = length_of_line_end(script_.substr(at_)); length > 0) {
+      go_on_in_next_line(length);
     } else {
       add_words(read_word());
+    }
+  }
+
+  /// The shell goes on only where nothing stands behind the backslash; people mean it to.
+  void go_on_in_next_line(std::size_t length) {
+    if (script_.substr(at_, length).find_first_of(" \t") != std::string_view::npos) {
+      note_cut_line("blanks behind the backslash");
+    }
+    at_ += length;
+    continued_at_ = at_;
+  }
+
+  /// Where a comment stands between the lines of one command the shell ends the command; people
+  /// mean it to go on if options follow.
+  void read_comment() {
+    const bool is_inside =
+        continued_at_ > 0 &&
+        script_.substr(continued_at_, at_ - continued_at_).find_first_not_of(" \t") ==
+            std::string_view::npos;
+    const std::size_t end = script_.find('\n', at_);
+    const std::size_t next = script_.find_first_not_of(" \t\r\n", std::min(end, script_.size()));
+    const bool goes_on = is_inside && next != std::string_view::npos &&
+                         (script_[next] == '-' || script_[next] == '#');
+    if (goes_on) {
+      note_cut_line("a comment between its lines");
+      continued_at_ = end + 1;
+    }
+    skip_to(goes_on ? end + 1 : end);
+  }
+
+  /// The first of each kind.
+  void note_cut_line(std::string_view what) {
+    const bool is_known = std::ranges::any_of(
+        cut_lines_, [&](const std::string& line) { return line.ends_with(what); });
+    if (!branches_.skips() && !is_known) {
+      const auto line = 1 + std::ranges::count(script_.substr(0, at_), '\n');
+      cut_lines_.push_back(fmt::format("line {}: {}", line, what));
     }
   }
 
@@ -113,6 +163,8 @@ class ShellReader {
         word.add_quoted(quoted_until('\''));
       } else if (c == '"') {
         word.add_in_double_quotes(quoted_until('"'));
+      } else if (c == '\\' && length_of_line_end(script_.substr(at_)) > 2) {
+        break;
       } else if (c == '\\' && at_ + 1 < script_.size()) {
         read_escape(word);
       } else if (c == '$' || c == '`') {
@@ -180,7 +232,11 @@ class ShellReader {
     if (!word.is_quoted() && starts_command() && read_keyword(word.written())) {
       return;
     }
-    const std::string name = command_.words.empty() ? assigned_name(word.written()) : "";
+    if (!branches_.skips()) {
+      variables_.set_unset(word);
+    }
+    const bool may_assign = command_.words.empty() || declares(command_.words.front());
+    const std::string name = may_assign ? assigned_name(word.written()) : "";
     if (!name.empty()) {
       assign(name, word);
       return;
@@ -312,26 +368,11 @@ class ShellReader {
   }
 
   void end_command() {
-    if (command_.words.size() > 1 && command_.words.front() == "export") {
-      export_words();
-    }
     const bool is_empty = command_.words.empty() && command_.environment.empty();
     ShellCommand command = std::exchange(command_, {});
     if (!is_empty && !branches_.skips()) {
       commands_.push_back(std::move(command));
     }
-  }
-
-  void export_words() {
-    for (std::size_t i = 1; i < command_.words.size(); ++i) {
-      const std::string& word = command_.words[i];
-      if (const std::string name = assigned_name(word); !name.empty()) {
-        appends_ = false;
-        set(name, word.substr(name.size() + 1));
-        command_.environment.emplace_back(name, word.substr(name.size() + 1));
-      }
-    }
-    command_.words.clear();
   }
 
   std::string_view script_;
@@ -345,6 +386,8 @@ class ShellReader {
   std::vector<ShellCommand> commands_;
   std::optional<std::string> array_name_;
   bool appends_ = false;
+  std::vector<std::string> cut_lines_;
+  std::size_t continued_at_ = 0;  ///< behind the last line that goes on; 0: none
   std::string here_document_;
   bool awaits_mark_ = false;
 };

@@ -24,6 +24,8 @@ struct ShellScript {
   std::vector<ShellCommand> commands;
   /// Variables that branches set to different values where nothing says which one runs.
   std::vector<std::string> ambiguous;
+  /// Where bash ends a command that is read on: "line 3: blanks behind the backslash".
+  std::vector<std::string> cut_lines;
 };
 
 /// What a script finds set: the environment, and its arguments under "1", "2", ...

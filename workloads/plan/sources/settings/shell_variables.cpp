@@ -1,7 +1,9 @@
 #include "workloads/plan/sources/settings/shell_variables.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,13 +50,6 @@ Items words_of(const std::string& text) {
   return words;
 }
 
-/// "${NAME:-"8"}" is 8.
-std::string without_quotes(const std::string& text) {
-  const bool is_quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') &&
-                         text.back() == text.front();
-  return is_quoted ? text.substr(1, text.size() - 2) : text;
-}
-
 /// "$1": what a script is started with.
 bool is_argument(std::string_view value) {
   return value.size() == 2 && value[0] == '$' &&
@@ -87,6 +82,48 @@ Parameter parameter_of(const std::string& reference) {
     ++end;
   }
   return {inner.substr(0, end), inner.substr(end)};
+}
+
+/// The forms of POSIX.1-2017, Shell Command Language, 2.6.2, that stand in launch scripts.
+struct Fallback {
+  char kind = '-';        ///< '-' and '=': of a variable that is not set; '+': of one that is
+  bool of_empty = false;  ///< with ':': an empty variable is like one that is not set
+  std::string text;
+};
+
+std::optional<Fallback> fallback_of(const Parameter& parameter) {
+  const std::string& rest = parameter.rest;
+  const std::size_t at = rest.starts_with(':') ? 1 : 0;
+  if (parameter.name.empty() || at >= rest.size() ||
+      std::string_view("-=+").find(rest[at]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return Fallback{rest[at], at > 0, rest.substr(at + 1)};
+}
+
+/// "[0]" and "[name]" of an array; absent for a whole one ("[@]") and for no array.
+std::optional<std::string> subscript_of(const Parameter& parameter) {
+  const std::string& rest = parameter.rest;
+  const std::size_t end = rest.find(']');
+  if (!rest.starts_with('[') || end == std::string::npos || rest[1] == '@' || rest[1] == '*') {
+    return std::nullopt;
+  }
+  return rest.substr(1, end - 1);
+}
+
+/// The item at a number, or of an associative array ("[key]=value").
+std::optional<Items> item_at(const Items& items, const std::string& subscript) {
+  const std::string mark = fmt::format("[{}]=", subscript);
+  for (const std::string& item : items) {
+    if (item.starts_with(mark)) {
+      return Items{item.substr(mark.size())};
+    }
+  }
+  std::size_t number = 0;
+  const auto [end, error] =
+      std::from_chars(subscript.data(), subscript.data() + subscript.size(), number);
+  const bool is_number = error == std::errc{} && end == subscript.data() + subscript.size();
+  return is_number && number < items.size() ? std::optional(Items{items[number]}) : std::nullopt;
 }
 
 /// A product, the only arithmetic that launch scripts are known to need (Megatron-LM
@@ -196,13 +233,42 @@ std::optional<Items> ShellVariables::items_of(const std::string& reference) cons
   }
   const Parameter parameter = parameter_of(reference);
   const auto known = values_.find(parameter.name);
-  if (known != values_.end()) {
-    return known->second;
+  const bool is_empty =
+      known != values_.end() && fmt::format("{}", fmt::join(known->second, "")).empty();
+  if (const auto fallback = fallback_of(parameter)) {
+    const bool is_set = known != values_.end() && !(fallback->of_empty && is_empty);
+    if (is_set == (fallback->kind == '+')) {
+      return Items{text_of(fallback->text)};
+    }
+    return is_set ? std::optional(known->second) : std::optional(Items{});
   }
-  const std::size_t fallback = parameter.rest.find('-');
-  return !parameter.name.empty() && fallback != std::string::npos && fallback <= 1
-             ? std::optional(Items{without_quotes(parameter.rest.substr(fallback + 1))})
-             : std::nullopt;
+  if (known == values_.end()) {
+    return std::nullopt;
+  }
+  const auto subscript = subscript_of(parameter);
+  return subscript ? item_at(known->second, text_of(*subscript)) : std::optional(known->second);
+}
+
+/// What stands in braces is text with quotes and variables of its own: "${A:-"$B"}".
+std::string ShellVariables::text_of(const std::string& text) const {
+  std::string plain;
+  std::ranges::copy_if(text, std::back_inserter(plain),
+                       [](char c) { return c != '"' && c != '\''; });
+  ShellWord word;
+  word.add_in_double_quotes(plain);
+  return joined(word);
+}
+
+void ShellVariables::set_unset(const ShellWord& word) {
+  for (const ShellWord::Piece& piece : word.pieces()) {
+    const Parameter parameter = parameter_of(piece.text);
+    const auto fallback =
+        piece.kind == ShellWord::Piece::Kind::text ? std::nullopt : fallback_of(parameter);
+    if (fallback && fallback->kind == '=') {
+      const auto items = items_of(piece.text);
+      set(parameter.name, items ? fmt::format("{}", fmt::join(*items, " ")) : "", false);
+    }
+  }
 }
 
 std::string ShellVariables::joined(const ShellWord& word) const {

@@ -52,6 +52,9 @@ class ShellVariables {
 
   void set_array(const std::string& name, std::vector<std::string> items, bool appends);
 
+  /// "${NAME:=8}" in `word` sets NAME if nothing has.
+  void set_unset(const ShellWord& word);
+
   /// The words that `word` becomes: what variables hold is split at spaces, arrays into their
   /// items.
   [[nodiscard]] std::vector<std::string> split(const ShellWord& word) const;
@@ -63,6 +66,8 @@ class ShellVariables {
   /// The items of "$NAME" and its other forms; absent if the script does not set it.
   [[nodiscard]] std::optional<std::vector<std::string>> items_of(
       const std::string& reference) const;
+
+  [[nodiscard]] std::string text_of(const std::string& text) const;
 
   std::map<std::string, std::vector<std::string>> values_;
 };

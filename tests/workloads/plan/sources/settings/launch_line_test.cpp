@@ -53,6 +53,51 @@ TEST_CASE("shell: variables that the script sets, arrays and products", "[plan][
   CHECK(words_of("export N=4\nrun $N") == Words{"run", "4"});
 }
 
+// POSIX.1-2017, Shell Command Language, 2.6.2: which of word and parameter each form stands for.
+TEST_CASE("shell: what stands for a variable that is not set, or empty", "[plan][settings]") {
+  CHECK(words_of("E=\nS=4\nrun ${U:-a} ${U-b} ${E:-c} ${E-d} ${S:-e} ${S-f}") ==
+        Words{"run", "a", "b", "c", "4", "4"});
+  CHECK(words_of("S=4\nrun ${S:+--n $S} ${U:+--m $U} --end") == Words{"run", "--n", "4", "--end"});
+  CHECK(words_of(": \"${N:=8}\"\n: ${M:=${N}}\nN=${N:=9}\nrun $N $M") == Words{"run", "8", "8"});
+  CHECK(words_of("B=2\nrun ${A:-\"$B\"} ${A:-${C:-3}}") == Words{"run", "2", "3"});
+}
+
+// bash(1), Arrays and declare: assignments behind these builtins set variables as well.
+TEST_CASE("shell: declared variables and arrays, and single items of them", "[plan][settings]") {
+  CHECK(words_of("declare -a A=(\n --layers 32\n)\nA+=(--seq 8)\nrun \"${A[@]}\" \"${A[1]}\"") ==
+        Words{"run", "--layers", "32", "--seq", "8", "32"});
+  CHECK(words_of("local N=2\nreadonly M=3\nexport P=4 Q=5\nrun $N $M $P $Q") ==
+        Words{"run", "2", "3", "4", "5"});
+  CHECK(words_of("declare -A SIZE=([small]=2 [large]=\"4\")\nM=large\n"
+                 "run ${SIZE[small]} ${SIZE[$M]}") == Words{"run", "2", "4"});
+}
+
+// POSIX.1-2017, 2.2.1 and 2.3: only a newline right behind the backslash goes on, and a comment
+// ends a line; people write both and mean one command.
+TEST_CASE("shell: a command that the shell cuts short is read on, and noted", "[plan][settings]") {
+  const ShellScript blanks = read_shell_script("run --a False \\ \n--b 2 --c\\ \n --d 4\n", "x.sh");
+  CHECK(blanks.commands.back().words ==
+        Words{"run", "--a", "False", "--b", "2", "--c", "--d", "4"});
+  CHECK(blanks.cut_lines == Words{"line 1: blanks behind the backslash"});
+  const ShellScript comments =
+      read_shell_script("run --a 1 \\\n  # the rate\n  # --x 1 \\\n  --b 2\nnext\n", "x.sh");
+  REQUIRE(comments.commands.size() == 2);
+  CHECK(comments.commands.front().words == Words{"run", "--a", "1", "--b", "2"});
+  CHECK(comments.cut_lines == Words{"line 2: a comment between its lines"});
+  CHECK(read_shell_script("run --a \\\n # end\nnext --b", "x.sh").commands.size() == 2);
+}
+
+// sbatch(1) of Slurm 24.05, OUTPUT ENVIRONMENT VARIABLES.
+TEST_CASE("launch lines: Slurm's variables are those of the script's header", "[plan][settings]") {
+  const LaunchLine line = line_of(
+      "#!/bin/bash\n#SBATCH --nodes=2   # machines\n#SBATCH --gres=gpu:h100:4\n"
+      "srun torchrun --nnodes=$SLURM_JOB_NUM_NODES --nproc_per_node $SLURM_GPUS_ON_NODE x.py");
+  CHECK(line.launcher_options.text("nnodes") == "2");
+  CHECK(line.launcher_options.text("nproc_per_node") == "4");
+  CHECK(line_of("#SBATCH -N 4\ntorchrun --nnodes $SLURM_NNODES x.py")
+            .launcher_options.text("nnodes") == "4");
+}
+
 TEST_CASE("shell: the branch that a script decides itself runs", "[plan][settings]") {
   const std::string sizes =
       "if [ $M = 1b ]; then N=16; D=2048\nelif [[ ${M} == 8b && 1 -lt 2 ]]; then N=32; D=4096\n"

@@ -56,6 +56,14 @@ std::string fate_of(const PlanSource& source, std::string_view key) {
 
 }  // namespace
 
+TEST_CASE("launch lines: arguments of a script have no options, other variables may",
+          "[plan][sources]") {
+  const PlanSource plan = of_line(
+      "torchrun run_clm.py --model_name_or_path gpt2 --bf16 \\ \n --fp16 false \"$@\" ${ARGS[@]}");
+  CHECK(fate_of(plan, "argument") == "no effect; not supported");
+  CHECK(fate_of(plan, "(line)") == "not supported");
+}
+
 TEST_CASE("trainer: a launch line of run_clm.py", "[plan][sources]") {
   const PlanSource plan = of_line(
       "torchrun --nproc_per_node 4 run_clm.py --model_name_or_path gpt2 --bf16 --block_size 512 "
