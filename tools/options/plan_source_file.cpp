@@ -80,26 +80,26 @@ bool is_small(const std::string& path) {
   return !error && size <= kLargestConfiguration;
 }
 
-/// Absent for files of another kind.
-std::optional<SettingList> read_settings(const std::string& path) {
-  const SettingsReader read = is_small(path) ? reader_of(path) : nullptr;
-  if (read == nullptr) {
-    return std::nullopt;
-  }
-  SettingList settings = read(read_text_file(path), path);
-  return is_recording(settings) ? std::nullopt : std::optional(std::move(settings));
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
 }
 
-/// Where a file that `from` names is looked for: as it is written, and beside `from`.
+/// Where a file that `from` names is looked for: as it is written, in the folders that `from` is
+/// in (programs are started in one of these), and beside `from`.
 std::optional<std::string> find_file(const std::string& path, const fs::path& from) {
-  for (const fs::path& place : {fs::path(path), from.parent_path() / path,
-                                from.parent_path() / fs::path(path).filename()}) {
-    std::error_code error;
-    if (fs::is_regular_file(place, error)) {
-      return place.string();
+  if (is_file(path)) {
+    return path;
+  }
+  std::error_code error;
+  const fs::path own = fs::absolute(from, error).parent_path();
+  for (fs::path folder = own; !error && folder.has_relative_path(); folder = folder.parent_path()) {
+    if (is_file(folder / path)) {
+      return (folder / path).string();
     }
   }
-  return std::nullopt;
+  const fs::path beside = from.parent_path() / fs::path(path).filename();
+  return is_file(beside) ? std::optional(beside.string()) : std::nullopt;
 }
 
 /// Words and data have endings of configurations, too: --vocab-file vocab.json.
@@ -112,6 +112,21 @@ bool is_data(std::string_view key) {
 bool names_settings(const Setting& setting) {
   return setting.kind == SettingKind::text && reader_of(setting.value) != nullptr &&
          !is_data(setting.key);
+}
+
+/// Absent for files of another kind. Files that it names are given where they are found.
+std::optional<SettingList> read_settings(const std::string& path) {
+  const SettingsReader read = is_small(path) ? reader_of(path) : nullptr;
+  if (read == nullptr) {
+    return std::nullopt;
+  }
+  SettingList settings = read(read_text_file(path), path);
+  for (Setting& setting : settings.list()) {
+    if (names_settings(setting)) {
+      setting.value = find_file(setting.value, path).value_or(setting.value);
+    }
+  }
+  return is_recording(settings) ? std::nullopt : std::optional(std::move(settings));
 }
 
 /// The files of one launch line: those of its program come first in that program's options, since

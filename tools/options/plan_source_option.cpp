@@ -222,6 +222,24 @@ std::optional<std::string> why_no_strategy(const po::variables_map& values) {
   return std::nullopt;
 }
 
+std::optional<std::string> why_ranks_do_not_fit(const po::variables_map& values) {
+  if (values.contains("dp")) {  // given, or what the degrees leave of the GPUs
+    return std::nullopt;
+  }
+  for (const PlanSource& source : plan_sources(values)) {
+    if (const std::string* const gpus = find_word(source.words, "gpus")) {
+      const auto degree = [&](const char* option) {
+        return text_option(values, option).value_or("1");
+      };
+      return printable(
+          fmt::format("{}: {} GPUs are not tp {} * pp {} * cp {} times a whole number of "
+                      "data-parallel ranks; give --dp",
+                      source.file, *gpus, degree("tp"), degree("pp"), degree("cp")));
+    }
+  }
+  return std::nullopt;
+}
+
 std::string source_text(const std::vector<PlanSource>& sources, std::string_view command,
                         const po::parsed_options& found, const po::parsed_options& given) {
   const auto is_given = [&](const std::string& option) {

@@ -193,6 +193,28 @@ TEST_CASE("from: a launch line as it is typed, over two lines", "[cli][from]") {
   CHECK(plan_of({kLine}, "--batch 1 --dp 4").at("dp") == 4);
 }
 
+TEST_CASE("from: files that a configuration names are those of the folder that it is started in",
+          "[cli][from]") {
+  const TempDir folder;
+  std::filesystem::create_directories(folder / "configs/sft");
+  std::filesystem::create_directories(folder / "deepspeed");
+  write_file(folder / "deepspeed/zero2.json", R"({"zero_optimization": {"stage": 2}})");
+  const std::string file = folder / "configs/sft/a.yaml";
+  write_file(file,
+             "stage: sft\nfinetuning_type: full\nmodel_name_or_path: gpt2\nbf16: true\n"
+             "cutoff_len: 64\nper_device_train_batch_size: 1\ndeepspeed: deepspeed/zero2.json\n");
+  CHECK(plan_of({file}, "--dp 2").at("dp_kind") == "zero2");
+  write_file(file, "stage: sft\nmodel_name_or_path: gpt2\ndeepspeed: gone/ds_z1_config.json\n");
+  CHECK_THAT(run({"simulate", "--dp", "2", "--from", file}).err,
+             Contains("not there") && Contains("(--dp-kind zero1)"));
+}
+
+TEST_CASE("from: GPUs that are no multiple of the other degrees", "[cli][from]") {
+  const CommandRun refused = run({"simulate", "--from", kLine, "--tp", "3"});
+  CHECK(refused.code == ExitCode::usage);
+  CHECK_THAT(refused.err, Contains("2 GPUs are not tp 3 * pp 1 * cp 1") && Contains("give --dp"));
+}
+
 TEST_CASE("from: a script with the file that it names, and another file", "[cli][from]") {
   const TempDir folder;
   write_file(folder / "zero2.json",

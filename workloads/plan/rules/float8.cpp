@@ -31,7 +31,7 @@ bool runs_plain_loop(Framework framework) {
 constexpr std::array kFloat8Rules{
     Rule{[](const PlanFacts& f) { return f.plan->float8 && !has_float8_kernels(f.plan->gpu); },
          "float8 on this GPU: torch._scaled_mm needs compute capability 8.9 or 9.0 and higher; use "
-         "an H100, H200, L40S or newer, or omit it"},
+         "an H100, H200, L40S or newer (--gpu h100-80), or omit it"},
     Rule{[](const PlanFacts& f) {
            return f.plan->float8 && f.plan->training && has_odd_tokens(*f.plan);
          },

@@ -190,7 +190,11 @@ class ShellReader {
   std::string quoted_until(char quote) {
     const std::size_t begin = ++at_;
     while (at_ < script_.size() && script_[at_] != quote) {
-      at_ += script_[at_] == '\\' && quote == '"' ? std::size_t{2} : std::size_t{1};
+      if (quote == '"' && script_.substr(at_).starts_with("$(")) {
+        at_ = after_closing('(', ')');  // quotes of the command's own
+      } else {
+        at_ += script_[at_] == '\\' && quote == '"' ? std::size_t{2} : std::size_t{1};
+      }
     }
     if (at_ >= script_.size()) {
       throw InputError(*file_, fmt::format("byte {}", begin - 1), "a quote that is never closed",

@@ -84,6 +84,15 @@ Parameter parameter_of(const std::string& reference) {
   return {inner.substr(0, end), inner.substr(end)};
 }
 
+/// "$(dirname "$0")", "$(cd $(dirname ${BASH_SOURCE[0]}) && pwd)": where the script lies; files
+/// that it names are looked for there.
+bool is_own_folder(const std::string& reference) {
+  const bool is_command = reference.starts_with("$(") || reference.starts_with('`');
+  return is_command && reference.find("dirname") != std::string::npos &&
+         (reference.find("$0") != std::string::npos ||
+          reference.find("BASH_SOURCE") != std::string::npos);
+}
+
 /// The forms of POSIX.1-2017, Shell Command Language, 2.6.2, that stand in launch scripts.
 struct Fallback {
   char kind = '-';        ///< '-' and '=': of a variable that is not set; '+': of one that is
@@ -230,6 +239,9 @@ std::optional<Items> ShellVariables::items_of(const std::string& reference) cons
     }
     const auto product = product_of(factors);
     return product ? std::optional(Items{std::to_string(*product)}) : std::nullopt;
+  }
+  if (is_own_folder(reference)) {
+    return Items{"."};
   }
   const Parameter parameter = parameter_of(reference);
   const auto known = values_.find(parameter.name);

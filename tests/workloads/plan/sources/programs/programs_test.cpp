@@ -71,6 +71,24 @@ TEST_CASE("programs: torchtitan since July 2025 shards the ends alone where rank
   CHECK(word(words_of(source), "tp-kind") == "dtensor");
 }
 
+TEST_CASE("programs: a torchtitan line whose file is not there is not torchtitan's smallest model",
+          "[plan][sources][programs]") {
+  const PlanSource source =
+      from_line("torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file gone.toml");
+  CHECK(word(words_of(source), "model").empty());
+  CHECK(fate_of(source, "(job.config_file)") == KeyFate::not_supported);
+  const PlanSource given = from_line(
+      "torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file a.toml --model.flavor 8B");
+  CHECK(word(words_of(given), "model") == "llama-3-8b");
+}
+
+TEST_CASE("programs: torchtitan's ranks are the launcher's where the file leaves them open",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_toml(
+      "[model]\nname = 'llama3'\nflavor = '8B'\n[parallelism]\ndata_parallel_shard_degree = -1\n");
+  CHECK(fate_of(source, "parallelism.data_parallel_shard_degree") == KeyFate::not_supported);
+}
+
 TEST_CASE("programs: torchtitan's pipelines count micro-batches", "[plan][sources][programs]") {
   const PlanSource source = from_toml(
       "[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nlocal_batch_size = 8\n"

@@ -53,6 +53,13 @@ TEST_CASE("shell: variables that the script sets, arrays and products", "[plan][
   CHECK(words_of("export N=4\nrun $N") == Words{"run", "4"});
 }
 
+TEST_CASE("shell: files beside the script, and quotes inside of a command", "[plan][settings]") {
+  CHECK(words_of(
+            "D=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\nrun \"$D/a.yaml\" $(dirname $0)/b.toml") ==
+        Words{"run", "./a.yaml", "./b.toml"});
+  CHECK(words_of("run \"$(cat \"a b\")\" c") == Words{"run", "$(cat \"a b\")", "c"});
+}
+
 // POSIX.1-2017, Shell Command Language, 2.6.2: which of word and parameter each form stands for.
 TEST_CASE("shell: what stands for a variable that is not set, or empty", "[plan][settings]") {
   CHECK(words_of("E=\nS=4\nrun ${U:-a} ${U-b} ${E:-c} ${E-d} ${S:-e} ${S-f}") ==

@@ -4,6 +4,7 @@
 // Sources: torchtitan, torchtitan/config_manager.py (December 2024) to config/job_config.py
 // (February 2026, 0.2.2); models/llama/__init__.py; models/llama3/infra/parallelize.py;
 // distributed/pipeline_parallel.py; extensions: models/flux, components/ft, experiments.
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -33,10 +34,19 @@ constexpr std::array kTitanFused{ValueWord{"true", "fused"}, ValueWord{"false", 
 constexpr std::array kTitanTypes{ValueWord{"bfloat16", "bf16"}, ValueWord{"float32", "fp32"}};
 constexpr std::array kTitanOffload{ValueWord{"true", "params"}, ValueWord{"false", ""}};
 
+/// Of a launch line: the file's own keys stand before those of the line, if it is there.
+bool lacks_file(const SettingList& all) {
+  return all.find("job.config_file") != nullptr &&
+         std::ranges::none_of(all.list(), [](const Setting& setting) {
+           return setting.key.starts_with("model.") || setting.key.starts_with("training.");
+         });
+}
+
 constexpr std::array kTitanRules{
     unsupported("module", "a configuration in Python; give what torchtitan_config.py prints"),
     unsupported("config", "a configuration in Python; give what torchtitan_config.py prints"),
     ignored("job.custom_config_module", kNames),
+    ignored("job.config_file", "its keys follow if it is there"),
     ignored("job.*", kReports),
     ignored("profiling.*", kReports),
     ignored("profiler.*", kReports),
@@ -197,7 +207,12 @@ void add_later_code(const SettingList& all, SourceKeys& keys) {
 void finish_torchtitan(const SettingList& all, SourceKeys& keys) {
   offer({"(torchtitan)", "TOML"}, "framework", "torchtitan", keys);
   offer({"(torchtitan)", "TOML"}, "torchtitan", "0.0", keys);
-  add_defaults(all, keys);
+  if (lacks_file(all)) {
+    keys.add_not_supported("(job.config_file)", all.text("job.config_file").value_or(""),
+                           "the file is not there; give it as well, with another --from", "model");
+  } else {
+    add_defaults(all, keys);
+  }
   add_later_code(all, keys);
 }
 

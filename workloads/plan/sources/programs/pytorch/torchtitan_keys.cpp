@@ -102,7 +102,8 @@ void read_flavor(const Setting& flavor, const SettingList& all, SourceKeys& keys
   const std::string word = titan_model(name, flavor.value, all);
   if (word.empty()) {
     keys.add_not_supported(flavor.key, name + " " + flavor.value,
-                           "of torchtitan's models the simulation has Llama 2 and 3 alone",
+                           "of torchtitan's models the simulation has Llama 2 and 3 alone; give "
+                           "--model, or record the run (highwater record)",
                            "model");
     return;
   }
@@ -163,7 +164,8 @@ void read_shards(const Setting& setting, const SettingList& all, SourceKeys& key
   const std::int64_t copies = degree_of(all, "data_parallel_replicate_degree");
   const std::int64_t shards = all.whole(setting.key).value_or(-1);
   if (shards < 0) {
-    keys.add_no_effect(setting.key, setting.value, "all ranks that are left (--dp)");
+    keys.add_not_supported(setting.key, setting.value,
+                           "all ranks that other degrees leave; give --dp", "dp");
   } else if (shards == 1 && copies > 1) {
     offer(setting, "dp-kind", "ddp", keys);
     offer(setting, "bucket-cap-mb", "100", keys);
