@@ -187,7 +187,9 @@ const Program* find_program(const LaunchLine& line) {
   const Program* const started = started_by(line.program);
   const auto [best, known] = best_program(line.options);
   constexpr std::size_t kFarMore = 10;
-  const bool is_other = started != nullptr && known > kFarMore + known_keys(*started, line.options);
+  // A script without rules of its own is one of a trainer that is refused.
+  const bool is_other = started != nullptr && !started->rules.empty() &&
+                        known > kFarMore + known_keys(*started, line.options);
   return started == nullptr || is_other ? best : started;
 }
 

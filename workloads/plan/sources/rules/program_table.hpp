@@ -20,6 +20,7 @@ const Program& torchtune();
 const Program& trainer();
 const Program& plain_loop();
 const Program& own_scripts();
+const Program& qlora_script();
 const Program& trl_sft();
 const Program& trl_others();
 const Program& accelerate();

@@ -19,6 +19,8 @@ inline constexpr std::array kFsdpRules{
     ignored("fsdp_*transformer_layer_cls_to_wrap", reasons::kWithOther),
     ignored("fsdp_*min_num_params", reasons::kWithOther),
     by_context("fsdp_*backward_prefetch", read_backward_prefetch),
+    // accelerate before 0.25 (commands/config/cluster.py).
+    by_context("fsdp_*backward_prefetch_policy", read_backward_prefetch),
     by_context("fsdp_*forward_prefetch", read_forward_prefetch),
     by_context("fsdp_*use_orig_params", read_use_orig_params),
     by_context("fsdp_*limit_all_gathers", read_limit_all_gathers),

@@ -50,10 +50,12 @@ void offer_precision(const Setting& setting, const SettingList& all, SourceKeys&
   if (word) {
     offer(setting, "precision", *word, keys);
   } else if (weights) {
+    offer(setting, "precision", "bf16+amp", keys);
     keys.add_not_supported(
         setting.key, setting.value,
-        fmt::format("weights in {} trained in {} have no word here; give --precision", *weights,
-                    half_of(all)));
+        fmt::format("weights in {} under autocast in {}, whose copies of them are "
+                    "left out; simulated as bf16+amp",
+                    *weights, half_of(all)));
   } else if (family_of(model_of(all)).empty()) {
     keys.add_no_effect(setting.key, setting.value, "the type of a checkpoint that is not known");
   } else {
@@ -126,8 +128,8 @@ std::optional<std::string> precision_word(std::string_view weights, std::string_
   if (weights == "fp32" || sharding != Sharding::none) {
     return fmt::format("amp-{}", half);
   }
-  return weights == "bf16" && half == "bf16" ? std::optional<std::string>("bf16+amp")
-                                             : std::nullopt;
+  // fp16 under autocast in fp16 has the same sizes.
+  return weights == half ? std::optional<std::string>("bf16+amp") : std::nullopt;
 }
 
 bool trains_adapters(const SettingList& all) {

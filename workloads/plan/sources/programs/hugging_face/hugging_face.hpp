@@ -67,6 +67,8 @@ void read_dtype(const Setting& setting, const SettingList& all, SourceKeys& keys
 void read_attention(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_flash_flag(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_optim(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_optim_args(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_optim_targets(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_checkpointing(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_no_checkpointing(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_checkpoint_kwargs(const Setting& setting, const SettingList& all, SourceKeys& keys);
@@ -87,6 +89,8 @@ void read_tensor_size(const Setting& setting, const SettingList& all, SourceKeys
 void read_load_in_4bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_load_in_8bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_bnb_key(const Setting& setting, const SettingList& all, SourceKeys& keys);
+/// "4", "8", "16": how many bits the frozen weights have, as scripts of their own call it.
+void read_bits(const Setting& setting, const SettingList& all, SourceKeys& keys);
 /// FastChat's q_lora: NF4 with double quantisation.
 void read_q_lora(const Setting& setting, const SettingList& all, SourceKeys& keys);
 /// LLaMA-Factory's quantization_bit, with its own defaults.

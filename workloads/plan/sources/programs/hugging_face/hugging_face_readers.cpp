@@ -94,6 +94,39 @@ void offer_targets(const Setting& setting, const SettingList& all, SourceKeys& k
   }
 }
 
+/// Whether the optimizer projects gradients: the only ones here that read optim_args.
+bool projects_gradients(const SettingList& all) {
+  const std::string name = text_of(all, {"optim", "optimizer"}).value_or("");
+  return name.find("galore") != std::string::npos || name.find("apollo") != std::string::npos;
+}
+
+/// "rank=64, scale=0.25": the value of `name`.
+std::optional<std::string> argument_of(const std::string& arguments, std::string_view name) {
+  const std::string text = "," + without_spaces(arguments);
+  const std::string mark = fmt::format(",{}=", name);
+  const std::size_t at = text.find(mark);
+  if (at == std::string::npos) {
+    return std::nullopt;
+  }
+  const std::size_t begin = at + mark.size();
+  return text.substr(begin, text.find(',', begin) - begin);
+}
+
+/// Which stage the name of a file says: "ds_z2_config.json", "zero3.json", "stage_1.json"; 3 if it
+/// says none.
+char stage_in_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view mark : {"zero", "stage", "_z"}) {
+    const std::size_t at = name.find(mark);
+    const std::size_t digit =
+        at == std::string_view::npos ? at : name.find_first_not_of("_-", at + mark.size());
+    if (digit != std::string_view::npos && name[digit] >= '0' && name[digit] <= '3') {
+      return name[digit];
+    }
+  }
+  return '3';
+}
+
 bool ends_with_any(std::string_view key, std::initializer_list<std::string_view> ends) {
   return std::ranges::any_of(ends, [&](std::string_view end) { return key.ends_with(end); });
 }
@@ -240,6 +273,34 @@ void read_optim(const Setting& setting, const SettingList& all, SourceKeys& keys
   }
 }
 
+void read_optim_args(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (says_no(setting)) {
+    return note_off(setting, keys);
+  }
+  if (!projects_gradients(all)) {
+    return keys.add_not_supported(setting.key, setting.value, "arguments of the optimizer");
+  }
+  // transformers 5.23, trainer_optimizer.py _get_galore_optimizer, _get_apollo_optimizer.
+  const bool is_one = setting.key.find("optim_args.") != std::string::npos;
+  const auto rank = is_one ? std::nullopt : argument_of(setting.value, "rank");
+  if (rank || setting.key.ends_with(".rank")) {
+    offer_whole({setting.key, rank.value_or(setting.value)}, "optimizer-rank", keys);
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "changes numbers, not sizes");
+  }
+}
+
+void read_optim_targets(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (says_no(setting) || !projects_gradients(all)) {
+    keys.add_no_effect(setting.key, setting.value, "read with GaLore and APOLLO only");
+  } else if (is_same_key(setting.value, "all-linear")) {
+    keys.add_no_effect(setting.key, setting.value, "every linear layer, as here");
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "simulated with every linear layer projected (all-linear)");
+  }
+}
+
 void read_checkpointing(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const std::string every = checkpoint_argument(all, "every_n_layers").value_or("1");
   if (says_no(setting)) {
@@ -364,10 +425,12 @@ void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& 
     text.assign(std::istreambuf_iterator<char>(file), {});
   }
   if (text.empty()) {
-    keys.add_not_supported(setting.key, setting.value,
-                           "the file is not there; give it with another --from, or what it sets "
-                           "(--dp-kind zero3)",
-                           "dp-kind");
+    keys.add_not_supported(
+        setting.key, setting.value,
+        fmt::format("the file is not there; give it with another --from, or what "
+                    "it sets (--dp-kind zero{})",
+                    stage_in_name(setting.value)),
+        "dp-kind");
     return;
   }
   keys.add_no_effect(setting.key, setting.value, "its keys follow");

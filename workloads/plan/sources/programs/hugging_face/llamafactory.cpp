@@ -45,7 +45,9 @@ void read_factory_type(const Setting& setting, const SettingList& all, SourceKey
 std::string factory_precision(const SettingList& all) {
   const bool is_full = text_of(all, {"finetuning_type"}).value_or("lora") == "full";
   const std::string_view half = half_of(all);
-  const std::string_view kept = checkpoint_type(model_of(all)).value_or("bf16");
+  // hparams/parser.py get_train_args: weights are read in the type of training.
+  const std::string_view kept =
+      half.empty() ? checkpoint_type(model_of(all)).value_or("bf16") : half;
   if (is_any_on(all, {"pure_bf16"})) {
     return "bf16";
   }
@@ -113,6 +115,59 @@ void read_factory_vision(const Setting& setting, const SettingList& all, SourceK
   keys.add_no_effect(setting.key, setting.value, "read of models that see only");
 }
 
+/// train/trainer_utils.py: each makes an optimizer of its own, whatever `optim` says but for its
+/// bits.
+bool has_own_optimizer(const SettingList& all) {
+  return is_any_on(all, {"use_galore", "use_apollo", "use_muon"});
+}
+
+void read_factory_optim(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (has_own_optimizer(all)) {
+    keys.add_no_effect(setting.key, setting.value, "read with the optimizer that the file names");
+  } else {
+    read_optim(setting, all, keys);
+  }
+}
+
+std::string projecting_optimizer(const Setting& setting, const SettingList& all) {
+  const std::string optim = text_of(all, {"optim"}).value_or("adamw_torch");
+  const bool is_galore = is_same_key(setting.key, "use_galore");
+  return !is_galore                                ? "apollo-adamw"
+         : optim == "adafactor"                    ? "galore-adafactor"
+         : optim.find("8bit") != std::string::npos ? "galore-adamw-8bit"
+                                                   : "galore-adamw";
+}
+
+/// train/trainer_utils.py _create_galore_optimizer, _create_apollo_optimizer; a rank of 16 in
+/// hparams/finetuning_args.py.
+void read_factory_projection(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (says_no(setting)) {
+    return note_off(setting, keys);
+  }
+  const std::string name = is_same_key(setting.key, "use_galore") ? "galore" : "apollo";
+  offer(setting, "optimizer", projecting_optimizer(setting, all), keys);
+  const std::string rank = text_of(all, {name + "_rank"}).value_or("16");
+  offer({"(" + name + "_rank)", rank}, "optimizer-rank", rank, keys);
+  if (is_any_on(all, {name + "_layerwise"})) {
+    offer({"(" + name + "_layerwise)", "true"}, "optimizer-in-backward", "true", keys);
+  }
+  if (text_of(all, {name + "_target"}).value_or("all") != "all") {
+    keys.add_not_supported(setting.key, setting.value,
+                           "simulated with every linear layer projected");
+  }
+}
+
+/// third_party/muon of LLaMA-Factory: momentum of matrices alone, AdamW for the rest.
+void read_factory_muon(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  if (says_no(setting)) {
+    return note_off(setting, keys);
+  }
+  offer(setting, "optimizer", "muon", keys);
+  keys.add_not_supported(setting.key, setting.value,
+                         "its own Muon; simulated as torch.optim.Muon with AdamW beside it");
+}
+
 void read_factory_fp8(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
   if (says_no(setting)) {
@@ -168,12 +223,13 @@ constexpr std::array kFactoryArguments{
     ignored("init_special_tokens", reasons::kTokenizer),
     ignored("split_special_tokens", reasons::kTokenizer),
     unsupported("train_from_scratch", "weights are made, not read"),
-    unsupported("rope_scaling", "other angles of positions, the same sizes"),
-    unsupported("use_galore", "GaLore projects gradients"),
-    unsupported("use_apollo", "APOLLO projects gradients"),
+    ignored("rope_scaling", "other angles of positions, the same sizes"),
+    by_context("optim", read_factory_optim),
+    by_context("use_galore", read_factory_projection),
+    by_context("use_apollo", read_factory_projection),
     unsupported("use_badam", "BAdam trains a block at a time"),
     unsupported("use_adam_mini", "Adam-mini keeps one second moment for each block"),
-    unsupported("use_muon", "Muon has one state for each matrix"),
+    by_context("use_muon", read_factory_muon),
     unsupported("use_llama_pro", "only new blocks are trained"),
     ignored("galore_*", reasons::kWithOther),
     ignored("apollo_*", reasons::kWithOther),

@@ -13,8 +13,10 @@ namespace {
 constexpr std::string_view kWith4Bit = "read with weights in 4 bits";
 
 bool loads_4bit(const SettingList& all) {
-  return is_any_on(all, {"load_in_4bit", "use_4bit_quantization", "*.load_in_4bit", "q_lora"}) ||
-         text_of(all, {"quantization_bit"}).value_or("") == "4";
+  return is_any_on(all, {"load_in_4bit", "use_4bit_quantization", "*.load_in_4bit", "q_lora",
+                         "use_4bit"}) ||
+         text_of(all, {"quantization_bit", "bits", "load_in_bits", "load_in_kbits"}).value_or("") ==
+             "4";
 }
 
 /// "torch.bfloat16" and "bfloat16" are bf16; empty for what is no type of these.
@@ -39,7 +41,7 @@ void offer_type(const Setting& setting, std::string_view option, SourceKeys& key
 }
 
 std::string format_of(const SettingList& all) {
-  return text_of(all, {"*bnb_4bit_quant_type", "quantization_type"}).value_or("nf4");
+  return text_of(all, {"*bnb_4bit_quant_type", "quantization_type", "quant_type"}).value_or("nf4");
 }
 
 bool ends_with(const Setting& setting, std::string_view end) {
@@ -63,12 +65,24 @@ void read_load_in_8bit(const Setting& setting, const SettingList& all, SourceKey
   offer(setting, "quantize", "int8", keys);
 }
 
+void read_bits(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (setting.value == "4") {
+    offer(setting, "quantize", format_of(all), keys);
+  } else if (setting.value == "8") {
+    offer(setting, "quantize", "int8", keys);
+  } else if (says_no(setting) || setting.value == "16" || setting.value == "32") {
+    note_off(setting, keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "weights in another number of bits");
+  }
+}
+
 void read_bnb_key(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   if (!loads_4bit(all) || ends_with(setting, "quant_type")) {
     keys.add_no_effect(setting.key, setting.value, std::string(kWith4Bit));
-  } else if (ends_with(setting, "use_double_quant") || ends_with(setting, "nested_quant")) {
+  } else if (ends_with(setting, "double_quant") || ends_with(setting, "nested_quant")) {
     offer(setting, "double-quant", says_no(setting) ? "false" : "true", keys);
-  } else if (ends_with(setting, "quant_storage")) {
+  } else if (ends_with(setting, "quant_storage") || ends_with(setting, "quant_storage_dtype")) {
     offer_type(setting, "quant-storage", keys);
   } else if (ends_with(setting, "compute_dtype")) {
     offer_type(setting, "quant-compute-dtype", keys);

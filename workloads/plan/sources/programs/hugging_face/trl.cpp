@@ -3,6 +3,7 @@
 //
 // Source: TRL 1.16 trainer/sft_config.py, base_config.py, model_config.py, sft_trainer.py,
 // scripts/utils.py.
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -33,9 +34,10 @@ void read_other_trainer(const Setting& setting, const SettingList& all, SourceKe
 
 void read_trl_loss(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
-  if (setting.kind == SettingKind::null || setting.value == "nll" ||
-      setting.value == "chunked_nll") {
+  if (setting.kind == SettingKind::null || setting.value == "chunked_nll") {
     keys.add_no_effect(setting.key, setting.value, "the default here as well");
+  } else if (setting.value == "nll") {
+    offer(setting, "loss", "hf", keys);
   } else if (setting.value == "dft") {
     keys.add_not_supported(setting.key, setting.value, "a few more numbers for each word");
   } else {
@@ -101,6 +103,9 @@ void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& k
 constexpr std::array kTrlArguments{
     by_context("max_length", read_length),
     by_context("max_seq_length", read_length),
+    by_context("max_seq_len", read_length),
+    by_context("model_max_length", read_length),
+    by_context("model_name", read_model),
     by_context("packing", read_packing),
     by_context("padding_free", read_packing),
     ignored("packing_strategy", reasons::kWithOther),
@@ -298,6 +303,12 @@ constexpr std::array kTrlArguments{
     ignored("env.*", reasons::kData),
     ignored("user_file", reasons::kData),
     ignored("ignore_bias_buffers", reasons::kData),
+    ignored("train_file", reasons::kData),
+    ignored("validation_file", reasons::kData),
+    ignored("training_data_path", reasons::kData),
+    ignored("response_template", reasons::kData),
+    ignored("test_size", reasons::kData),
+    ignored("fim_*", reasons::kData),
     ignored("eos_token", reasons::kTokenizer),
     ignored("pad_token", reasons::kTokenizer),
     ignored("chat_template", reasons::kTokenizer),
@@ -348,8 +359,24 @@ void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& k
   apply_rules(kTrlRules, part, with_file, keys);
 }
 
+/// Keys that TRL 1 has no more (trainer/sft_config.py, model_config.py of 0.7 to 0.24), and those
+/// of the transformers 4 that ran beneath it.
+bool is_of_trl_0(const SettingList& all) {
+  constexpr std::array<std::string_view, 6> kDropped{"max_seq_length",  "max_seq_len",
+                                                     "model_name",      "num_of_sequences",
+                                                     "chars_per_token", "dataset_batch_size"};
+  return is_of_transformers_4(all) || std::ranges::any_of(kDropped, [&](std::string_view key) {
+           return all.find(key) != nullptr;
+         });
+}
+
 void finish_trl(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "TRL's SFTTrainer"}, "framework", "trl-sft", keys);
+  // TRL 1.7 was the first whose loss made no logits unless told (pull request 5846).
+  if (is_of_trl_0(all) && first_like(all, "loss_type") == nullptr &&
+      !is_any_on(all, {"use_liger*"})) {
+    offer({"(loss)", "TRL before 1.7"}, "loss", "hf", keys);
+  }
   offer_fsdp_kind(all, keys);
   offer_trl_compute_dtype(all, keys);
   // trainer/model_config.py.
@@ -384,12 +411,14 @@ const Program& trl_sft() {
 }
 
 const Program& trl_others() {
-  static constexpr std::array<std::string_view, 26> kScripts{
-      "trl dpo",         "trl grpo",  "trl kto",         "trl rloo",   "trl reward", "dpo*.py",
-      "kto.py",          "grpo*.py",  "rloo*.py",        "reward*.py", "ppo*.py",    "*orpo.py",
-      "cpo.py",          "bco.py",    "gkd.py",          "gold.py",    "nash_md.py", "xpo.py",
-      "tpo.py",          "prm.py",    "*online_dpo*.py", "gspo*.py",   "sd*o.py",    "sdft.py",
-      "distillation.py", "mpo_vlm.py"};
+  static constexpr std::array<std::string_view, 31> kScripts{
+      "run_dpo*.py",     "train_dpo*.py", "train_grpo*.py", "run_grpo*.py", "*_orpo*.py",
+      "trl dpo",         "trl grpo",      "trl kto",        "trl rloo",     "trl reward",
+      "dpo*.py",         "kto.py",        "grpo*.py",       "rloo*.py",     "reward*.py",
+      "ppo*.py",         "*orpo.py",      "cpo.py",         "bco.py",       "gkd.py",
+      "gold.py",         "nash_md.py",    "xpo.py",         "tpo.py",       "prm.py",
+      "*online_dpo*.py", "gspo*.py",      "sd*o.py",        "sdft.py",      "distillation.py",
+      "mpo_vlm.py"};
   static constexpr Program kProgram{.name = "trl's other trainers",
                                     .releases = "TRL 0.7 to 1.16",
                                     .rules = {},

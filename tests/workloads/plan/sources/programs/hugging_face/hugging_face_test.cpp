@@ -283,3 +283,89 @@ TEST_CASE("llamafactory: files of chat and export train nothing", "[plan][source
   CHECK(word(of_yaml(model + "export_dir: out\nstage: sft\ndo_train: true\ncutoff_len: 512\n"),
              "seq") == "512");
 }
+
+// artidoro/qlora of July 2023, qlora.py: defaults of its arguments, and a row of source and target.
+TEST_CASE("qlora.py: adapters of every layer over NF4, by its own defaults", "[plan][sources]") {
+  const PlanSource plan = of_line(
+      "python qlora.py --model_name_or_path huggyllama/llama-7b --bf16 --source_max_len 16 "
+      "--target_max_len 512");
+  CHECK(words(plan, {"model", "precision", "seq", "batch", "grad-accum", "grad-clip"}) ==
+        "huggyllama/llama-7b bf16+amp 528 1 16 0.3");
+  CHECK(words(plan, {"quantize", "double-quant", "quant-compute-dtype", "lora", "lora-targets"}) ==
+        "nf4 true bf16 64 q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj");
+  CHECK(words(plan, {"optimizer", "checkpoint", "framework"}) == "paged-adamw-32bit full trainer");
+  const PlanSource whole = of_line(
+      "python qlora.py --model_name_or_path gpt2 --bits 16 --full_finetune --source_max_len 256");
+  CHECK(words(whole, {"quantize", "lora", "seq", "double-quant"}) == "- - 512 -");
+}
+
+TEST_CASE("trainer: what people call the same in scripts of their own", "[plan][sources]") {
+  const PlanSource plan = of_line(
+      "python train.py --model_name_or_path meta-llama/Llama-2-7b-hf --use_peft "
+      "--target_modules q_proj k_proj --lora_rank 16 --load_in_bits 4 --double_quant True "
+      "--max_seq_len 2048 --per_device_train_batch_size 1 --train_file_dir data");
+  CHECK(words(plan, {"lora", "lora-targets", "quantize", "double-quant", "seq"}) ==
+        "16 q_proj,k_proj nf4 true 2048");
+  CHECK(fate_of(plan, "train_file_dir") == "no effect");
+}
+
+// transformers 5.23 modeling_utils.py: dtype "auto" is the checkpoint's, whatever training runs in.
+TEST_CASE("trainer: autocast over 16-bit weights of another type is simulated as the nearest",
+          "[plan][sources]") {
+  const PlanSource plan = of_line("python run_clm.py --model_name_or_path Qwen/Qwen2.5-7B --fp16");
+  CHECK(words(plan, {"precision"}) == "bf16+amp");
+  CHECK(fate_of(plan, "fp16") == "used; not supported");
+  CHECK(words(of_line("python run_clm.py --model_name_or_path meta-llama/Llama-2-7b-hf --fp16"),
+              {"precision"}) == "bf16+amp");  // fp16 over fp16: the same sizes
+}
+
+// transformers 5.23, trainer_optimizer.py: optim_args and optim_target_modules.
+TEST_CASE("trainer: GaLore's and APOLLO's rank and targets", "[plan][sources]") {
+  const PlanSource plan = of_line(
+      "python run_clm.py --model_name_or_path gpt2 --optim galore_adamw --optim_target_modules "
+      "all-linear --optim_args 'rank=64, update_proj_gap=100, scale=0.10'");
+  CHECK(words(plan, {"optimizer", "optimizer-rank"}) == "galore-adamw 64");
+  CHECK(fate_of(plan, "optim_target_modules") == "no effect");
+  const PlanSource some = of_line(
+      "python run_clm.py --model_name_or_path gpt2 --optim apollo_adamw --optim_target_modules "
+      "attn");
+  CHECK(fate_of(some, "optim_target_modules") == "not supported");
+  CHECK(fate_of(of_line("python run_clm.py --model_name_or_path gpt2 --optim_args a=1"),
+                "optim_args") == "not supported");
+}
+
+// LLaMA-Factory, train/trainer_utils.py _create_galore_optimizer and _create_apollo_optimizer;
+// hparams/finetuning_args.py: a rank of 16; hparams/parser.py: weights in the type of training.
+TEST_CASE("llamafactory: optimizers of its own", "[plan][sources]") {
+  const std::string head =
+      "stage: sft\nfinetuning_type: full\nmodel_name_or_path: meta-llama/Llama-3.1-8B\n";
+  const PlanSource galore = of_yaml(head +
+                                    "use_galore: true\ngalore_layerwise: true\n"
+                                    "galore_rank: 128\noptim: adamw_8bit\n");
+  CHECK(words(galore, {"optimizer", "optimizer-rank", "optimizer-in-backward"}) ==
+        "galore-adamw-8bit 128 true");
+  CHECK(words(of_yaml(head + "use_apollo: true\n"), {"optimizer", "optimizer-rank"}) ==
+        "apollo-adamw 16");
+  CHECK(words(of_yaml(head + "use_muon: true\n"), {"optimizer"}) == "muon");
+  CHECK(words(of_yaml("stage: sft\nmodel_name_or_path: meta-llama/Llama-2-7b-hf\nbf16: true\n"),
+              {"precision"}) == "bf16+amp");
+}
+
+// TRL 1.7 (pull request 5846) was the first without logits unless told.
+TEST_CASE("trl: the loss is that of the release that the keys are of", "[plan][sources]") {
+  CHECK(words(of_line("trl sft --model_name_or_path gpt2 --max_length 512"), {"loss"}) == "-");
+  CHECK(words(of_line("trl sft --model_name_or_path gpt2 --loss_type nll"), {"loss"}) == "hf");
+  const PlanSource older =
+      of_line("python sft.py --model_name meta-llama/Llama-2-7b-hf --max_seq_length 512");
+  CHECK(words(older, {"model", "seq", "loss"}) == "meta-llama/Llama-2-7b-hf 512 hf");
+}
+
+TEST_CASE("trl: a script that is called after another trainer is refused, whatever its options",
+          "[plan][sources]") {
+  const std::string options =
+      " --model_name_or_path gpt2 --per_device_train_batch_size 1 --learning_rate 1 --max_steps 1 "
+      "--logging_steps 1 --save_steps 1 --bf16 --warmup_steps 1 --output_dir x --seed 1 "
+      "--gradient_checkpointing --weight_decay 0 --report_to none";
+  CHECK_THROWS_WITH(of_line("python dpo_training.py" + options), Contains("another trainer"));
+  CHECK_THROWS_WITH(of_line("python scripts/run_dpo.py" + options), Contains("another trainer"));
+}
