@@ -332,6 +332,143 @@ constexpr std::array kPublished = std::to_array<PublishedModel>({
      R"("hidden_size":1024,"intermediate_size":4096,"num_hidden_layers":24,)"
      R"("num_attention_heads":16,"image_size":336,"patch_size":14,"projection_dim":768,)"
      R"("vocab_size":32000}})"},
+    {"qwen1.5-4b", "Qwen/Qwen1.5-4B", "bf16",
+     R"({"model_type":"qwen2","hidden_size":2560,"num_hidden_layers":40,)"
+     R"("num_attention_heads":20,"num_key_value_heads":20,)"
+     R"("intermediate_size":6912,"vocab_size":151936,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false})"},
+    {"qwen1.5-7b", "Qwen/Qwen1.5-7B", "bf16",
+     R"({"model_type":"qwen2","hidden_size":4096,"num_hidden_layers":32,)"
+     R"("num_attention_heads":32,"num_key_value_heads":32,)"
+     R"("intermediate_size":11008,"vocab_size":151936,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false})"},
+    {"qwen1.5-14b", "Qwen/Qwen1.5-14B", "bf16",
+     R"({"model_type":"qwen2","hidden_size":5120,"num_hidden_layers":40,)"
+     R"("num_attention_heads":40,"num_key_value_heads":40,)"
+     R"("intermediate_size":13696,"vocab_size":152064,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false})"},
+    {"qwen1.5-32b", "Qwen/Qwen1.5-32B", "bf16",
+     R"({"model_type":"qwen2","hidden_size":5120,"num_hidden_layers":64,)"
+     R"("num_attention_heads":40,"num_key_value_heads":8,)"
+     R"("intermediate_size":27392,"vocab_size":152064,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false})"},
+    {"qwen1.5-72b", "Qwen/Qwen1.5-72B", "bf16",
+     R"({"model_type":"qwen2","hidden_size":8192,"num_hidden_layers":80,)"
+     R"("num_attention_heads":64,"num_key_value_heads":64,)"
+     R"("intermediate_size":24576,"vocab_size":152064,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false})"},
+    {"deepseek-r1-distill-qwen-1.5b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "bf16",
+     R"({"model_type":"qwen2","hidden_size":1536,"num_hidden_layers":28,)"
+     R"("num_attention_heads":12,"num_key_value_heads":2,)"
+     R"("intermediate_size":8960,"vocab_size":151936,)"
+     R"("max_position_embeddings":131072,"tie_word_embeddings":false})"},
+    {"yi-6b", "01-ai/Yi-6B", "bf16",
+     R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,)"
+     R"("num_attention_heads":32,"num_key_value_heads":4,)"
+     R"("intermediate_size":11008,"vocab_size":64000,)"
+     R"("max_position_embeddings":4096,"tie_word_embeddings":false})"},
+    {"yi-9b", "01-ai/Yi-9B", "bf16",
+     R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":48,)"
+     R"("num_attention_heads":32,"num_key_value_heads":4,)"
+     R"("intermediate_size":11008,"vocab_size":64000,)"
+     R"("max_position_embeddings":4096,"tie_word_embeddings":false})"},
+    {"yi-34b", "01-ai/Yi-34B", "bf16",
+     R"({"model_type":"llama","hidden_size":7168,"num_hidden_layers":60,)"
+     R"("num_attention_heads":56,"num_key_value_heads":8,)"
+     R"("intermediate_size":20480,"vocab_size":64000,)"
+     R"("max_position_embeddings":4096,"tie_word_embeddings":false})"},
+    {"falcon3-1b", "tiiuae/Falcon3-1B-Base", "bf16",
+     R"({"model_type":"llama","hidden_size":2048,"num_hidden_layers":18,)"
+     R"("num_attention_heads":8,"num_key_value_heads":4,)"
+     R"("intermediate_size":8192,"vocab_size":131072,)"
+     R"("max_position_embeddings":8192,"tie_word_embeddings":false,)"
+     R"("head_dim":256})"},
+    {"falcon3-3b", "tiiuae/Falcon3-3B-Base", "bf16",
+     R"({"model_type":"llama","hidden_size":3072,"num_hidden_layers":22,)"
+     R"("num_attention_heads":12,"num_key_value_heads":4,)"
+     R"("intermediate_size":9216,"vocab_size":131072,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false,)"
+     R"("head_dim":256})"},
+    {"falcon3-7b", "tiiuae/Falcon3-7B-Base", "bf16",
+     R"({"model_type":"llama","hidden_size":3072,"num_hidden_layers":28,)"
+     R"("num_attention_heads":12,"num_key_value_heads":4,)"
+     R"("intermediate_size":23040,"vocab_size":131072,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false,)"
+     R"("head_dim":256})"},
+    {"falcon3-10b", "tiiuae/Falcon3-10B-Base", "bf16",
+     R"({"model_type":"llama","hidden_size":3072,"num_hidden_layers":40,)"
+     R"("num_attention_heads":12,"num_key_value_heads":4,)"
+     R"("intermediate_size":23040,"vocab_size":131072,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false,)"
+     R"("head_dim":256})"},
+    {"open-llama-3b", "openlm-research/open_llama_3b", "fp16",
+     R"({"model_type":"llama","hidden_size":3200,"num_hidden_layers":26,)"
+     R"("num_attention_heads":32,"num_key_value_heads":32,)"
+     R"("intermediate_size":8640,"vocab_size":32000,)"
+     R"("max_position_embeddings":2048,"tie_word_embeddings":false})"},
+    {"solar-10.7b", "upstage/SOLAR-10.7B-v1.0", "fp16",
+     R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":48,)"
+     R"("num_attention_heads":32,"num_key_value_heads":8,)"
+     R"("intermediate_size":14336,"vocab_size":32000,)"
+     R"("max_position_embeddings":4096,"tie_word_embeddings":false})"},
+    {"deepseek-llm-7b", "deepseek-ai/deepseek-llm-7b-base", "bf16",
+     R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":30,)"
+     R"("num_attention_heads":32,"num_key_value_heads":32,)"
+     R"("intermediate_size":11008,"vocab_size":102400,)"
+     R"("max_position_embeddings":4096,"tie_word_embeddings":false})"},
+    {"deepseek-coder-1.3b", "deepseek-ai/deepseek-coder-1.3b-base", "bf16",
+     R"({"model_type":"llama","hidden_size":2048,"num_hidden_layers":24,)"
+     R"("num_attention_heads":16,"num_key_value_heads":16,)"
+     R"("intermediate_size":5504,"vocab_size":32256,)"
+     R"("max_position_embeddings":16384,"tie_word_embeddings":false})"},
+    {"deepseek-coder-6.7b", "deepseek-ai/deepseek-coder-6.7b-base", "bf16",
+     R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,)"
+     R"("num_attention_heads":32,"num_key_value_heads":32,)"
+     R"("intermediate_size":11008,"vocab_size":32256,)"
+     R"("max_position_embeddings":16384,"tie_word_embeddings":false})"},
+    {"llama-3.1-tulu-3-8b", "allenai/Llama-3.1-Tulu-3-8B", "bf16",
+     R"({"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,)"
+     R"("num_attention_heads":32,"num_key_value_heads":8,)"
+     R"("intermediate_size":14336,"vocab_size":128264,)"
+     R"("max_position_embeddings":131072,"tie_word_embeddings":false})"},
+    {"llama-3.1-tulu-3-70b", "allenai/Llama-3.1-Tulu-3-70B", "bf16",
+     R"({"model_type":"llama","hidden_size":8192,"num_hidden_layers":80,)"
+     R"("num_attention_heads":64,"num_key_value_heads":8,)"
+     R"("intermediate_size":28672,"vocab_size":128264,)"
+     R"("max_position_embeddings":131072,"tie_word_embeddings":false})"},
+    {"ministral-8b", "mistralai/Ministral-8B-Instruct-2410", "bf16",
+     R"({"model_type":"mistral","hidden_size":4096,"num_hidden_layers":36,)"
+     R"("num_attention_heads":32,"num_key_value_heads":8,)"
+     R"("intermediate_size":12288,"vocab_size":131072,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false,)"
+     R"("head_dim":128,"sliding_window":32768})"},
+    {"codestral-22b", "mistralai/Codestral-22B-v0.1", "bf16",
+     R"({"model_type":"mistral","hidden_size":6144,"num_hidden_layers":56,)"
+     R"("num_attention_heads":48,"num_key_value_heads":8,)"
+     R"("intermediate_size":16384,"vocab_size":32768,)"
+     R"("max_position_embeddings":32768,"tie_word_embeddings":false,)"
+     R"("head_dim":128,"sliding_window":null})"},
+    {"phi-3-medium", "microsoft/Phi-3-medium-4k-instruct", "bf16",
+     R"({"model_type":"phi3","hidden_size":5120,"num_hidden_layers":40,)"
+     R"("num_attention_heads":40,"num_key_value_heads":10,)"
+     R"("intermediate_size":17920,"vocab_size":32064,)"
+     R"("max_position_embeddings":4096,"tie_word_embeddings":false,)"
+     R"("sliding_window":2047})"},
+    {"phi-4-mini", "microsoft/Phi-4-mini-instruct", "bf16",
+     R"({"model_type":"phi3","hidden_size":3072,"num_hidden_layers":32,)"
+     R"("num_attention_heads":24,"num_key_value_heads":8,)"
+     R"("intermediate_size":8192,"vocab_size":200064,)"
+     R"("max_position_embeddings":131072,"tie_word_embeddings":true,)"
+     R"("partial_rotary_factor":0.75,"sliding_window":262144,)"
+     R"("pad_token_id":199999})"},
+    {"gpt-neox-20b", "EleutherAI/gpt-neox-20b", "fp16",
+     R"({"model_type":"gpt_neox","hidden_size":6144,"num_hidden_layers":44,)"
+     R"("num_attention_heads":64,"intermediate_size":24576,"vocab_size":50432,)"
+     R"("max_position_embeddings":2048,"tie_word_embeddings":false})"},
+    {"starcoder", "bigcode/starcoder", "fp32",
+     R"({"model_type":"gpt_bigcode","n_embd":6144,"n_layer":40,"n_head":48,)"
+     R"("n_inner":24576,"n_positions":8192,"vocab_size":49152,)"
+     R"("multi_query":true})"},
 });
 
 }  // namespace

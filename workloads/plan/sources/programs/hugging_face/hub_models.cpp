@@ -16,6 +16,11 @@ struct HubCopy {
   std::string_view preset;
 };
 
+/// Models whose config.json has the sizes of another one. Sources: config.json of each, as far as
+/// Lightning-AI/litgpt has it (litgpt/config.py: Qwen2.5's Math and Coder, QwQ, DeepSeek's
+/// distillations of Llama, Phi-3 and Phi-4, CodeGemma, Mathstral, Nemotron 70B); the model card's
+/// table of its architecture else. Words that a tuning adds are in the vocabulary: such models are
+/// no copies (Tulu 3 is a published model of its own).
 constexpr std::array kHubCopies{
     HubCopy{"vicuna-7b-v1.5", "llama-2-7b"},
     HubCopy{"vicuna-13b-v1.5", "llama-2-13b"},
@@ -62,7 +67,39 @@ constexpr std::array kHubCopies{
     HubCopy{"phi-3.5-mini-instruct", "phi-3-mini"},
     HubCopy{"phi-3-mini-128k-instruct", "phi-3-mini"},
     HubCopy{"hermes-3-llama-3.1-8b", "llama-3.1-8b"},
-    HubCopy{"llama-3.1-tulu-3-8b", "llama-3.1-8b"},
+    HubCopy{"llama-3.1-tulu-3-8b-dpo", "llama-3.1-tulu-3-8b"},
+    HubCopy{"llama-3.1-tulu-3-70b-dpo", "llama-3.1-tulu-3-70b"},
+    HubCopy{"llama-3.1-nemotron-70b-instruct-hf", "llama-3.1-70b"},
+    HubCopy{"llama-3.1-nemotron-nano-8b-v1", "llama-3.1-8b"},
+    HubCopy{"llama-guard-3-8b", "llama-3.1-8b"},
+    HubCopy{"deepseek-r1-0528-qwen3-8b", "qwen3-8b"},
+    HubCopy{"deepseek-math-7b", "deepseek-llm-7b"},
+    HubCopy{"qwen3-coder-30b-a3b", "qwen3-30b-a3b"},
+    HubCopy{"phi-4-reasoning", "phi-4"},
+    HubCopy{"phi-4-reasoning-plus", "phi-4"},
+    HubCopy{"phi-4-mini-reasoning", "phi-4-mini"},
+    HubCopy{"phi-3-medium-128k-instruct", "phi-3-medium"},
+    HubCopy{"codegemma-2b", "gemma-2b"},
+    HubCopy{"codegemma-7b", "gemma-7b"},
+    HubCopy{"codegemma-7b-it", "gemma-7b"},
+    HubCopy{"gemma-1.1-2b-it", "gemma-2b"},
+    HubCopy{"gemma-1.1-7b-it", "gemma-7b"},
+    HubCopy{"mathstral-7b-v0.1", "mistral-7b-v0.3"},
+    HubCopy{"mistral-7b-sft-beta", "mistral-7b"},
+    HubCopy{"devstral-small-2505", "mistral-small-24b"},
+    HubCopy{"devstral-small-2507", "mistral-small-24b"},
+    HubCopy{"yi-1.5-6b", "yi-6b"},
+    HubCopy{"yi-1.5-9b", "yi-9b"},
+    HubCopy{"yi-1.5-34b", "yi-34b"},
+    HubCopy{"starcoderbase", "starcoder"},
+    HubCopy{"granite-3.1-2b", "granite-3.0-2b"},
+    HubCopy{"granite-3.1-8b", "granite-3.0-8b"},
+    HubCopy{"olmo-2-1124-7b", "olmo-2-7b"},
+    HubCopy{"olmo-2-1124-13b", "olmo-2-13b"},
+    HubCopy{"olmo-2-0425-1b", "olmo-2-1b"},
+    HubCopy{"olmo-2-0325-32b", "olmo-2-32b"},
+    HubCopy{"olmo-7b-0724-hf", "olmo-7b"},
+    HubCopy{"tinyllama-1.1b-intermediate-step-1431k-3t", "tinyllama-1.1b"},
 };
 
 /// Another spelling of the same name.
@@ -71,14 +108,18 @@ struct HubName {
   std::string_view same;
 };
 
-constexpr std::array kHubNames{HubName{"smollm-360m", "smollm2-360m"},
-                               HubName{"smollm-1.7b", "smollm2-1.7b"}};
+constexpr std::array kHubNames{
+    HubName{"smollm-135m", "smollm2-135m"},       HubName{"open_llama_3b", "open-llama-3b"},
+    HubName{"open_llama_3b_v2", "open-llama-3b"}, HubName{"glm-4-9b-0414", "glm-4-9b"},
+    HubName{"smollm-360m", "smollm2-360m"},       HubName{"smollm-1.7b", "smollm2-1.7b"}};
 
 /// What names of fine-tuned and quantised models end in.
-constexpr std::array<std::string_view, 18> kHubEndings{
-    "-hf",   "-instruct",  "-chat",           "-base",     "-it",       "-sft",
-    "-2507", "-deduped",   "-v0.1",           "-v0.2",     "-v0.3",     "-gptq",
-    "-awq",  "-gptq-int4", "-aqlm-2bit-1x16", "-sft-v0.1", "-sft-v0.2", "-chat-v1.0"};
+constexpr std::array<std::string_view, 23> kHubEndings{
+    "-pt",       "-dpo",      "-unsloth",  "-bnb-4bit",  "-2410",
+    "-hf",       "-instruct", "-chat",     "-base",      "-it",
+    "-sft",      "-2507",     "-deduped",  "-v0.1",      "-v0.2",
+    "-v0.3",     "-gptq",     "-awq",      "-gptq-int4", "-aqlm-2bit-1x16",
+    "-sft-v0.1", "-sft-v0.2", "-chat-v1.0"};
 
 /// torch_dtype in config.json of each preset's hub id.
 struct CheckpointType {

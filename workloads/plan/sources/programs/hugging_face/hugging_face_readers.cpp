@@ -192,6 +192,19 @@ void offer_attention(const Setting& setting, std::string_view name, const Settin
                          fmt::format("its own kernels; simulated as PyTorch's ({})", word));
 }
 
+/// Unsloth's copies in 4 bits bring their own quantization_config: NF4 with double quantisation.
+void offer_own_quantization(const Setting& setting, SourceKeys& keys) {
+  if (!setting.value.ends_with("-bnb-4bit")) {
+    return;
+  }
+  offer({"(quantization_config)", "the checkpoint's own"}, "quantize", "nf4", keys);
+  offer({"(quantization_config)", "the checkpoint's own"}, "double-quant", "true", keys);
+  if (setting.value.ends_with("-unsloth-bnb-4bit")) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "some of its layers stay in 16 bits; simulated with all in 4");
+  }
+}
+
 void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
   if (setting.kind == SettingKind::null) {
@@ -201,6 +214,7 @@ void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys
                            "model");
   } else {
     offer(setting, "model", preset_of(setting.value), keys);
+    offer_own_quantization(setting, keys);
   }
 }
 

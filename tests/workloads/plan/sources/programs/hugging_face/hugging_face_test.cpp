@@ -369,3 +369,19 @@ TEST_CASE("trl: a script that is called after another trainer is refused, whatev
   CHECK_THROWS_WITH(of_line("python dpo_training.py" + options), Contains("another trainer"));
   CHECK_THROWS_WITH(of_line("python scripts/run_dpo.py" + options), Contains("another trainer"));
 }
+
+// The hub's config.json of each; Unsloth's copies have a quantization_config of their own.
+TEST_CASE("hub: names of copies and tunings lead to the sizes that they have", "[plan][sources]") {
+  const auto model_of = [](const std::string& name) {
+    return word(of_line("python run_clm.py --model_name_or_path " + name), "model");
+  };
+  CHECK(model_of("allenai/OLMo-2-1124-7B-SFT") == "olmo-2-7b");
+  CHECK(model_of("allenai/Llama-3.1-Tulu-3-8B-SFT") == "llama-3.1-tulu-3-8b");
+  CHECK(model_of("google/gemma-3-4b-pt") == "gemma-3-4b");
+  CHECK(model_of("deepseek-ai/deepseek-math-7b-base") == "deepseek-llm-7b");
+  CHECK(model_of("Qwen/Qwen1.5-7B-Chat") == "qwen1.5-7b");
+  CHECK(model_of("bigcode/starcoderbase") == "starcoder");
+  const PlanSource unsloth =
+      of_line("python run_clm.py --model_name_or_path unsloth/Meta-Llama-3.1-8B-bnb-4bit");
+  CHECK(words(unsloth, {"model", "quantize", "double-quant"}) == "llama-3.1-8b nf4 true");
+}
