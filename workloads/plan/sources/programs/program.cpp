@@ -55,6 +55,21 @@ std::pair<const Program*, std::size_t> best_program(const SettingList& settings)
   return best;
 }
 
+/// Whether one of the keys says more than names: "name" and "output_dir" stand in many files that
+/// are no training program's.
+bool says_something(const Program& program, const SettingList& settings) {
+  return std::ranges::any_of(settings.list(), [&](const Setting& row) {
+    const KeyRule* const rule = rule_for(program, without_section(program, row.key));
+    return rule != nullptr && rule->use != KeyRule::Use::no_effect;
+  });
+}
+
+/// The program that a file is of; nullptr if it is of none.
+const Program* program_of_file(const SettingList& settings) {
+  const Program* const best = best_program(settings).first;
+  return best == nullptr || !says_something(*best, settings) ? nullptr : best;
+}
+
 /// Why a key without a rule is not supported, with the one that was probably meant.
 std::string why_unknown(const Program& program, const std::string& key) {
   std::vector<std::string> known;
@@ -169,11 +184,11 @@ std::string names_of_programs() {
 }
 
 bool is_of_some_program(const SettingList& settings) {
-  return best_program(settings).first != nullptr;
+  return program_of_file(settings) != nullptr;
 }
 
 const Program& program_of(const SettingList& settings, const std::string& file) {
-  const Program* const best = best_program(settings).first;
+  const Program* const best = program_of_file(settings);
   if (best == nullptr) {
     throw InputError(file, "", "none of its keys is one that a training program has",
                      "give a configuration or launch line of " + names_of_programs());

@@ -14,7 +14,7 @@ std::span<const Program> programs() {
       table::trl_sft(),         table::trl_others(),     table::accelerate(),
       table::deepspeed_file(),  table::deepspeed_chat(), table::deepspeed_scripts(),
       table::axolotl(),         table::llamafactory(),   table::llamafactory_second(),
-      table::own_scripts(),     table::qlora_script()};
+      table::own_scripts(),     table::qlora_script(),   table::primus()};
   return kPrograms;
 }
 

@@ -31,6 +31,7 @@ const Program& axolotl();
 const Program& llamafactory();
 const Program& llamafactory_second();
 const Program& nemo();
+const Program& primus();
 const Program& megatron_bridge();
 const Program& torchtitan_python();
 

@@ -1,6 +1,10 @@
 #include "workloads/plan/sources/settings/interpolation.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "workloads/plan/sources/settings/scalar.hpp"
@@ -27,20 +31,41 @@ Reference first_reference(const std::string& text, std::size_t from) {
   return {begin, end + 1, text.substr(begin + 2, end - begin - 2)};
 }
 
+/// "NAME:8" and "oc.env:NAME,8": a variable of the environment, with what stands for it if it is
+/// not set (Primus, primus/core/utils/yaml_utils.py; OmegaConf's resolver oc.env).
+std::optional<std::string> fallback_of(std::string_view key) {
+  constexpr std::string_view kResolver = "oc.env:";
+  const bool is_resolver = key.starts_with(kResolver);
+  const std::string_view rest = is_resolver ? key.substr(kResolver.size()) : key;
+  const std::size_t end = rest.find(is_resolver ? ',' : ':');
+  const bool is_variable = end != std::string_view::npos && end > 0 &&
+                           std::ranges::all_of(rest.substr(0, end), [](unsigned char c) {
+                             return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '_';
+                           });
+  return is_variable ? std::optional(std::string(rest.substr(end + 1))) : std::nullopt;
+}
+
+std::optional<std::string> value_of(const std::string& key, const SettingList& settings) {
+  const Setting* const meant = settings.find(key);
+  if (meant == nullptr) {
+    return fallback_of(key);
+  }
+  return meant->kind == SettingKind::null ? std::nullopt : std::optional(meant->value);
+}
+
 /// One step of every reference that a key answers.
 bool replace_once(std::string& text, const SettingList& settings) {
   bool replaced = false;
   std::size_t from = 0;
   for (Reference found = first_reference(text, from); found.begin != std::string::npos;
        found = first_reference(text, from)) {
-    const Setting* const meant = settings.find(found.key);
-    const bool is_known = meant != nullptr && meant->kind != SettingKind::null &&
-                          meant->value.size() < 4096 && meant->value != text;
+    const std::optional<std::string> value = value_of(found.key, settings);
+    const bool is_known = value && value->size() < 4096 && *value != text;
     if (is_known) {
-      text.replace(found.begin, found.end - found.begin, meant->value);
+      text.replace(found.begin, found.end - found.begin, *value);
       replaced = true;
     }
-    from = is_known ? found.begin + meant->value.size() : found.end;
+    from = is_known ? found.begin + value->size() : found.end;
   }
   return replaced;
 }

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "traces/error.hpp"
 #include "workloads/plan/sources/combined_words.hpp"
 #include "workloads/plan/sources/programs/program.hpp"
 #include "workloads/plan/sources/settings/read_settings.hpp"
@@ -340,4 +341,46 @@ TEST_CASE("programs: Megatron Bridge's recipes of fine-tuning and of Qwen2",
       from_line("run_recipe.py --recipe qwen25_7b_pretrain_2gpu_h100_bf16_config");
   CHECK(word(words_of(qwen), "model") == "qwen2.5-7b");
   CHECK(word(words_of(qwen), "batch") == "2");
+}
+
+// AMD-AGI/Primus, primus/configs/modules/megatron/trainer_base.yaml and pre_trainer.yaml.
+TEST_CASE("programs: Primus has Megatron's arguments, and defaults of its own",
+          "[plan][sources][programs]") {
+  const std::string head =
+      "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n"
+      "    model: llama3.1_8B.yaml\n    overrides:\n";
+  const PlanSource source =
+      from_yaml(head +
+                "      seq_length: ${PRIMUS_SEQ_LENGTH:8192}\n      tensor_model_parallel_size: 2\n"
+                "      log_avg_skip_iterations: 2\n");
+  const OptionWords words = words_of(source, {{"dp", "4"}});
+  CHECK(word(words, "model") == "llama-3.1-8b");
+  CHECK(word(words, "seq") == "8192");
+  CHECK(word(words, "tp") == "2");
+  CHECK(word(words, "batch") == "2");
+  CHECK(word(words, "grad-accum") == "2");
+  CHECK(word(words, "dp-kind") == "zero1");
+  CHECK(word(words, "fp32-grads") == "false");
+  const PlanSource other =
+      from_yaml("modules:\n  pre_trainer:\n    framework: torchtitan\n    model: llama3_8B.yaml\n");
+  CHECK(fate_of(other, "framework") == KeyFate::not_supported);
+}
+
+// nemo/collections/nlp/models/language_modeling/megatron_gpt_model.py build_transformer_config.
+TEST_CASE("programs: NeMo's mixtures are Megatron's", "[plan][sources][programs]") {
+  const PlanSource source = from_yaml(
+      "trainer:\n  devices: 8\n  num_nodes: 1\n  precision: bf16\nmodel:\n"
+      "  mcore_gpt: true\n  micro_batch_size: 1\n  moe_grouped_gemm: true\n"
+      "  moe_aux_loss_coeff: 0.01\n  moe_pad_expert_input_to_capacity: true\n"
+      "  moe_expert_capacity_factor: 1.0\n  moe_permute_fusion: true\n");
+  CHECK(word(words_of(source), "experts") == "grouped_mm");
+  CHECK(word(words_of(source), "moe-capacity-factor") == "1.0");
+  CHECK(fate_of(source, "moe_aux_loss_coeff") == KeyFate::no_effect);
+  CHECK(fate_of(source, "moe_permute_fusion") == KeyFate::not_supported);
+}
+
+TEST_CASE("programs: a file that runs commands is no configuration of accelerate",
+          "[plan][sources][programs]") {
+  CHECK_THROWS_AS(from_yaml("type: task\nname: train\ncommands:\n  - python train.py\n"),
+                  InputError);
 }

@@ -273,6 +273,7 @@ const Program& accelerate() {
   static constexpr Program kProgram{.name = "accelerate",
                                     .releases = "accelerate 0.11 to 1.15",
                                     .rules = kAccelerateRules,
+                                    .mark = "distributed_type",
                                     .finish = finish_accelerate};
   return kProgram;
 }

@@ -67,6 +67,8 @@ constexpr std::array kHubCopies{
     HubCopy{"phi-3.5-mini-instruct", "phi-3-mini"},
     HubCopy{"phi-3-mini-128k-instruct", "phi-3-mini"},
     HubCopy{"hermes-3-llama-3.1-8b", "llama-3.1-8b"},
+    HubCopy{"bert-base-uncased", "bert-base"},
+    HubCopy{"bert-large-uncased", "bert-large"},
     HubCopy{"llama-3.1-tulu-3-8b-dpo", "llama-3.1-tulu-3-8b"},
     HubCopy{"llama-3.1-tulu-3-70b-dpo", "llama-3.1-tulu-3-70b"},
     HubCopy{"llama-3.1-nemotron-70b-instruct-hf", "llama-3.1-70b"},

@@ -111,6 +111,11 @@ inline constexpr std::array kMegatronModel{
     ignored("onnx_safe", "read for BERT and export only"),
     ignored("bert_no_binary_head", "read for BERT and export only"),
     ignored("mrope_section", kNumbers),
+    by_context("expert_tensor_parallel_size", read_expert_tp),
+};
+
+/// Of mixtures, in Megatron's words, which NeMo has as well.
+inline constexpr std::array kMegatronMixtures{
     unsupported("moe_layer_freq", "only some layers are mixtures", "1"),
     unsupported("moe_shared_expert_intermediate_size", "an expert that every token passes",
                 "none|0"),
@@ -154,7 +159,6 @@ inline constexpr std::array kMegatronModel{
     unsupported("moe_paged_stash", "activations of experts in pages, partly on the host"),
     unsupported("moe_extended_tp", "experts are split over tp as well"),
     unsupported("moe_use_legacy_grouped_gemm", "another kernel of experts"),
-    by_context("expert_tensor_parallel_size", read_expert_tp),
 };
 
 }  // namespace highwater::program_table::megatron_keys

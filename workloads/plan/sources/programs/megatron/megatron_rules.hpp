@@ -15,7 +15,7 @@ namespace highwater::program_table::megatron_keys {
 
 /// Names before patterns, as the first that matches decides.
 inline constexpr auto kMegatronRules =
-    joined_rules(kMegatronSizes, kMegatronModel, kMegatronParallel, kMegatronPrecision,
-                 kMegatronLoop, kMegatronFields, kMegatronPatterns);
+    joined_rules(kMegatronSizes, kMegatronModel, kMegatronMixtures, kMegatronParallel,
+                 kMegatronPrecision, kMegatronLoop, kMegatronFields, kMegatronPatterns);
 
 }  // namespace highwater::program_table::megatron_keys

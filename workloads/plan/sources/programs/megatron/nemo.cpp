@@ -6,8 +6,10 @@
 #include <array>
 #include <string>
 
+#include "workloads/plan/sources/programs/megatron/megatron_model.hpp"
 #include "workloads/plan/sources/programs/megatron/megatron_readers.hpp"
 #include "workloads/plan/sources/programs/megatron/megatron_sizes.hpp"
+#include "workloads/plan/sources/rules/joined_rules.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 #include "workloads/plan/sources/rules/reasons.hpp"
 
@@ -131,7 +133,7 @@ void read_restored(const Setting& setting, const SettingList& all, SourceKeys& k
   }
 }
 
-constexpr std::array kNemoRules{
+constexpr std::array kNemoOwn{
     by_context("trainer.devices", read_nemo_devices),
     ignored("trainer.num_nodes", "counted with the devices of a node"),
     by_context("trainer.precision", read_nemo_precision),
@@ -320,6 +322,17 @@ constexpr std::array kNemoRules{
     ignored("password", kInference),
     ignored("chat", kInference),
 };
+
+/// TransformerConfig's fields pass through as they are (megatron_gpt_model.py
+/// build_transformer_config).
+constexpr std::array kPassedOn{
+    becomes("moe_grouped_gemm", "experts", kGroupedExperts),
+    by_context("moe_expert_capacity_factor", read_capacity),
+    ignored("moe_pad_expert_input_to_capacity", "read with moe-expert-capacity-factor"),
+    ignored("tp_only_amax_red", "read with fp8 only"),
+};
+
+constexpr auto kNemoRules = joined_rules(kNemoOwn, kPassedOn, kMegatronMixtures);
 
 /// Without an optimizer named, files of these releases have fused_adam.
 void finish_nemo(const SettingList& all, SourceKeys& keys) {

@@ -1,0 +1,114 @@
+// Primus (AMD): YAML files around Megatron-LM, whose arguments stand under "overrides".
+//
+// Source: AMD-AGI/Primus (commit fd1eeab), primus/configs/modules/megatron/pre_trainer.yaml and
+// trainer_base.yaml, primus/configs/models/megatron/*_base.yaml.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "workloads/plan/sources/programs/megatron/megatron_rules.hpp"
+#include "workloads/plan/sources/rules/program_table.hpp"
+
+namespace highwater::program_table {
+namespace {
+
+using namespace megatron_keys;
+
+/// "qwen2.5_72B.yaml": one of Primus's own files, which has the model's sizes.
+void read_primus_model(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  std::string name = setting.value.substr(0, setting.value.rfind(".yaml"));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  });
+  // llama2_7B, llama3_8B
+  if (name.starts_with("llama") && name.size() > 5 && name[5] != '-') {
+    name.insert(5, "-");
+  }
+  offer(setting, "model", name, keys);
+}
+
+void read_primus_framework(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  if (setting.value == "megatron") {
+    keys.add_no_effect(setting.key, setting.value, "whose arguments follow");
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "of Primus's backends Megatron-LM alone is read; give --model, and what "
+                           "the file sets",
+                           "model");
+  }
+}
+
+constexpr std::string_view kTurbo = "Primus-Turbo's kernels keep other tensors than Megatron's";
+
+constexpr std::array kPrimusKeys{
+    by_context("model", read_primus_model),
+    by_context("framework", read_primus_framework),
+    ignored("config", "its defaults are known"),
+    ignored("work_group", kNames),
+    ignored("user_name", kNames),
+    ignored("exp_name", kNames),
+    ignored("workspace", kNames),
+    ignored("platform.*", kNames),
+    unsupported("enable_primus_turbo", kTurbo),
+    unsupported("use_turbo_*", kTurbo),
+    unsupported("turbo_*", kTurbo),
+    unsupported("fp8", "products in 8 bits", "null|none"),
+    unsupported("fp8_recipe", "products in 8 bits", "null|none"),
+    ignored("no_fp8_weight_transpose_cache", "read with fp8 only"),
+    ignored("*sink_level", kReports),
+    ignored("log_avg_*", kReports),
+    ignored("disable_wandb", kReports),
+    ignored("disable_tensorboard", kReports),
+    ignored("disable_last_saving", kFiles),
+    ignored("disable_compile_dependencies", kHost),
+    ignored("auto_continue_train", kFiles),
+    ignored("no_load_*", kFiles),
+    ignored("no_save_*", kFiles),
+    ignored("mock_data", kData),
+};
+
+constexpr auto kPrimusRules = joined_rules(kPrimusKeys, kMegatronRules);
+
+/// What stands in pre_trainer.yaml and trainer_base.yaml for keys that the file leaves out.
+void finish_primus(const SettingList& all, SourceKeys& keys) {
+  const auto offer_default = [&](std::string_view option, std::string word) {
+    offer({"(primus)", "pre_trainer.yaml"}, option, std::move(word), keys);
+  };
+  offer_default("framework", "megatron");
+  if (all.find("bf16") == nullptr && all.find("fp16") == nullptr) {
+    offer_default("precision", "bf16");
+    offer_default("fp32-grads", "false");
+  }
+  if (all.find("use_flash_attn") == nullptr) {
+    offer_default("attention", "sdpa-flash");
+  }
+  if (all.find("use_distributed_optimizer") == nullptr && !all.is_on("use_torch_fsdp2")) {
+    offer_default("dp-kind", "zero1");
+  }
+}
+
+}  // namespace
+
+const Program& primus() {
+  static constexpr std::array<std::string_view, 2> kSections{"modules.pre_trainer.overrides.",
+                                                             "modules.pre_trainer."};
+  static constexpr std::array kDefaults{
+      ProgramDefault{"attention_dropout", "0.0"}, ProgramDefault{"hidden_dropout", "0.0"},
+      ProgramDefault{"micro_batch_size", "2"},    ProgramDefault{"seq_length", "1024"},
+      ProgramDefault{"global_batch_size", "16"},  ProgramDefault{"clip_grad", "1.0"}};
+  static constexpr Program kProgram{.name = "primus",
+                                    .releases = "Primus of 2026",
+                                    .rules = kPrimusRules,
+                                    .defaults = kDefaults,
+                                    .sections = kSections,
+                                    .mark = "modules.pre_trainer.framework",
+                                    .finish = finish_primus};
+  return kProgram;
+}
+
+}  // namespace highwater::program_table
