@@ -253,7 +253,9 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },
          "no-sync with DeepSpeed's ZeRO: its engine counts micro-batches itself; omit no-sync"},
     Rule{[](const PlanFacts& f) { return f.plan->parallel.zero.init && f.plan->lora.rank > 0; },
-         "lora with deepspeed.zero.Init(): not supported yet by the simulation; omit one of them"},
+         "lora with deepspeed.zero.Init(): not supported yet by the simulation; --zero-init=false "
+         "shows "
+         "the same steps, behind a start with the whole model on the GPU"},
     Rule{[](const PlanFacts& f) {
            const Checkpoint& checkpoint = f.plan->checkpoint;
            return is_gemini(f) && f.plan->parallel.tp > 1 &&

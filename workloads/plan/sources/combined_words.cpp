@@ -65,15 +65,17 @@ std::optional<std::int64_t> micro_batches(const OptionWords& given, const Option
   return knows_ranks ? all / at_once : std::min(all / at_once, filling(given, found));
 }
 
-/// One rank neither shards nor gathers, but for torchtitan 0.3, which wraps the model all the same.
+/// One rank neither shards nor gathers nor reduces, but for torchtitan 0.3, which wraps the model
+/// all the same.
 void drop_sharding(const OptionWords& given, OptionWords& words) {
-  constexpr std::array<std::string_view, 5> kOfShards{"fsdp-units", "reshard", "dp-replicate",
-                                                      "param-dtype", "reduce-dtype"};
+  constexpr std::array<std::string_view, 9> kOfRanks{
+      "fsdp-units",    "reshard",      "dp-replicate",           "param-dtype", "reduce-dtype",
+      "bucket-cap-mb", "static-graph", "find-unused-parameters", "bucket-view"};
   const std::string* const titan = find_word(words, "torchtitan");
   const std::int64_t ranks = degree("dp", given, words) * degree("cp", given, words);
   if (ranks == 1 && (titan == nullptr || *titan == "0.0")) {
     std::erase_if(words, [&](const OptionWord& word) {
-      return std::ranges::find(kOfShards, word.first) != kOfShards.end();
+      return std::ranges::find(kOfRanks, word.first) != kOfRanks.end();
     });
   }
 }

@@ -38,6 +38,14 @@ TEST_CASE("sources: data-parallel ranks are what other degrees leave of the GPUs
   CHECK(word(combined_words(both, {{"tp", "5"}}), "dp").empty());
 }
 
+TEST_CASE("sources: one rank has no options of reductions", "[plan][sources]") {
+  const std::vector<PlanSource> one{
+      source({{"model", "gpt2"}, {"find-unused-parameters", "true"}, {"bucket-cap-mb", "50"}})};
+  CHECK(word(combined_words(one, {}), "find-unused-parameters").empty());
+  CHECK(word(combined_words(one, {}), "bucket-cap-mb").empty());
+  CHECK(word(combined_words(one, {{"dp", "2"}}), "find-unused-parameters") == "true");
+}
+
 TEST_CASE("sources: micro-batches follow from the sequences of a step", "[plan][sources]") {
   const std::vector<PlanSource> one{
       source({{"model", "gpt2"}, {"gpus", "4"}, {"batch", "2"}, {"global-batch", "32"}})};

@@ -245,10 +245,26 @@ class ShellReader {
       assign(name, word);
       return;
     }
+    if (!word.is_quoted() && skip_redirection(word.written())) {
+      return;
+    }
     for (std::string& text : variables_.split(word)) {
       note_here_document(text);
       command_.words.push_back(std::move(text));
     }
+  }
+
+  /// "> file", "2>file" and "2>" of "2>&1": where output goes. POSIX.1-2017, 2.7.
+  bool skip_redirection(const std::string& word) {
+    if (std::exchange(skips_target_, false)) {
+      return true;
+    }
+    const std::size_t mark = word.find_first_not_of("0123456789");
+    if (mark == std::string::npos || word[mark] != '>') {
+      return false;
+    }
+    skips_target_ = word.find_first_not_of('>', mark) == std::string::npos;
+    return true;
   }
 
   void assign(const std::string& name, const ShellWord& word) {
@@ -372,6 +388,7 @@ class ShellReader {
   }
 
   void end_command() {
+    skips_target_ = false;
     const bool is_empty = command_.words.empty() && command_.environment.empty();
     ShellCommand command = std::exchange(command_, {});
     if (!is_empty && !branches_.skips()) {
@@ -394,6 +411,7 @@ class ShellReader {
   std::size_t continued_at_ = 0;  ///< behind the last line that goes on; 0: none
   std::string here_document_;
   bool awaits_mark_ = false;
+  bool skips_target_ = false;
 };
 
 }  // namespace

@@ -60,6 +60,13 @@ TEST_CASE("shell: files beside the script, and quotes inside of a command", "[pl
   CHECK(words_of("run \"$(cat \"a b\")\" c") == Words{"run", "$(cat \"a b\")", "c"});
 }
 
+TEST_CASE("shell: where output goes is no word of the command", "[plan][settings]") {
+  CHECK(read_shell_script("run --a 1 > out.txt 2>err.txt --b\n", "x.sh").commands.front().words ==
+        Words{"run", "--a", "1", "--b"});
+  CHECK(read_shell_script("run --a 2>&1 | tee log", "x.sh").commands.front().words ==
+        Words{"run", "--a"});
+}
+
 // POSIX.1-2017, Shell Command Language, 2.6.2: which of word and parameter each form stands for.
 TEST_CASE("shell: what stands for a variable that is not set, or empty", "[plan][settings]") {
   CHECK(words_of("E=\nS=4\nrun ${U:-a} ${U-b} ${E:-c} ${E-d} ${S:-e} ${S-f}") ==

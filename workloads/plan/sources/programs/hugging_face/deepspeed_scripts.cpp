@@ -52,6 +52,8 @@ void read_ds_include(const Setting& setting, const SettingList& all, SourceKeys&
 void read_offload_flag(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   if (says_no(setting)) {
     note_off(setting, keys);
+  } else if (zero_stage_of(all) == 0) {
+    keys.add_no_effect(setting.key, setting.value, "read with stages 1 to 3 only");
   } else {
     offer(setting, "offload", zero_stage_of(all) == 3 ? "both" : "optimizer", keys);
   }
@@ -60,6 +62,11 @@ void read_offload_flag(const Setting& setting, const SettingList& all, SourceKey
 void read_ds_dtype(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
   offer(setting, "precision", setting.value == "bf16" ? "bf16" : "fp16", keys);
+}
+
+/// Of reward models alone, with whatever value.
+void read_reward_key(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  read_other_trainer({.key = setting.key, .value = "true"}, all, keys);
 }
 
 constexpr std::array kDeepspeedLauncher{
@@ -122,6 +129,10 @@ constexpr std::array kDeepspeedScripts{
     by_context("offload", read_offload_flag),
     becomes("gradient_checkpointing", "checkpoint", kDeepspeedScriptCheckpointWords),
     becomes("activation_checkpointing", "checkpoint", kDeepspeedScriptCheckpointWords),
+    // DeepSpeed-Chat's second and third steps.
+    by_context("num_padding_at_beginning", read_reward_key),
+    by_context("actor_model_name_or_path", read_other_trainer),
+    by_context("critic_model_name_or_path", read_other_trainer),
     unsupported("lora_dim", "DeepSpeed-Chat's own adapters beside a model that is trained", "0"),
     unsupported("only_optimize_lora", "only the adapters are trained"),
     ignored("lora_module_name", reasons::kWithOther),
@@ -174,7 +185,9 @@ constexpr std::array kDeepspeedScripts{
 void finish_deepspeed_chat(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "DeepSpeed's engine"}, "framework", "deepspeed", keys);
   const Setting own{"(get_train_ds_config)", "its own settings"};
-  offer(own, "overlap-comm", "true", keys);
+  if (zero_stage_of(all) > 0) {
+    offer(own, "overlap-comm", "true", keys);
+  }
   if (zero_stage_of(all) == 3) {
     offer(own, "param-persistence-threshold", "10000", keys);
     offer(own, "max-live-parameters", "30000000", keys);

@@ -81,6 +81,8 @@ void read_backend(const Setting& setting, const SettingList& all, SourceKeys& ke
 void read_use_lora(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_lora_key(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& keys);
+/// Refuses a key of preference, reward or reinforcement learning that is on.
+void read_other_trainer(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_replicas(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_factory_attention(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_tensor_size(const Setting& setting, const SettingList& all, SourceKeys& keys);

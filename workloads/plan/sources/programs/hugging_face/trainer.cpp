@@ -89,6 +89,10 @@ constexpr std::array kScriptArguments{
     ignored("pad_to_max_length", reasons::kData),
     ignored("fim_mean", reasons::kData),
     ignored("deepspeed_config", reasons::kWithOther),
+    ignored("with_tracking", reasons::kReports),
+    ignored("checkpointing_steps", reasons::kFiles),
+    ignored("use_slow_tokenizer", reasons::kTokenizer),
+    ignored("num_warmup_steps", reasons::kNumbers),
 };
 
 /// What people call the same in scripts of their own around Trainer. They are a row of their own,

@@ -24,14 +24,6 @@ namespace {
                    "record the run instead (highwater record)");
 }
 
-void read_other_trainer(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  static_cast<void>(all);
-  if (!says_no(setting)) {
-    refuse_other_trainer(setting.key);
-  }
-  note_off(setting, keys);
-}
-
 void read_trl_loss(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
   if (setting.kind == SettingKind::null || setting.value == "chunked_nll") {
@@ -392,6 +384,14 @@ void finish_other_trainer(const SettingList& all, SourceKeys& keys) {
 }
 
 }  // namespace
+
+void read_other_trainer(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  if (!says_no(setting)) {
+    refuse_other_trainer(setting.key);
+  }
+  note_off(setting, keys);
+}
 
 const Program& trl_sft() {
   static constexpr std::array<std::string_view, 4> kScripts{"trl sft", "sft.py", "sft_*.py",

@@ -385,3 +385,14 @@ TEST_CASE("hub: names of copies and tunings lead to the sizes that they have", "
       of_line("python run_clm.py --model_name_or_path unsloth/Meta-Llama-3.1-8B-bnb-4bit");
   CHECK(words(unsloth, {"model", "quantize", "double-quant"}) == "llama-3.1-8b nf4 true");
 }
+
+// DeepSpeedExamples, applications/DeepSpeed-Chat/training: main.py of each step.
+TEST_CASE("deepspeed-chat: without ZeRO it has none of its options, and later steps are refused",
+          "[plan][sources]") {
+  const std::string line =
+      "deepspeed main.py --model_name_or_path facebook/opt-350m --data_split 2,4,4 "
+      "--per_device_train_batch_size 2 --max_seq_len 512 --offload --zero_stage ";
+  CHECK(words(of_line(line + "0"), {"overlap-comm", "offload"}) == "- -");
+  CHECK(words(of_line(line + "2"), {"overlap-comm", "offload"}) == "true optimizer");
+  CHECK_THROWS_WITH(of_line(line + "2 --num_padding_at_beginning 0"), Contains("another trainer"));
+}
