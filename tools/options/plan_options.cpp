@@ -70,9 +70,6 @@ PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> p
   if (const auto sentence = why_no_strategy(values)) {
     throw UsageErrors({*sentence});
   }
-  if (const auto sentence = why_ranks_do_not_fit(values)) {
-    throw UsageErrors({*sentence});
-  }
   PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use, check);
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));
   run.left_out = left_out_keys(values);

@@ -116,6 +116,29 @@ void note_global_batch(const PlanSource& source, const po::variables_map& values
   }
 }
 
+/// The GPUs that a source counts are not those of its plan where the other degrees do not divide
+/// them.
+void note_ranks(const PlanSource& source, const po::variables_map& values,
+                std::vector<std::string>& notes) {
+  const std::string* const gpus = find_word(source.words, "gpus");
+  if (gpus == nullptr || values.contains("dp")) {
+    return;
+  }
+  std::int64_t others = 1;
+  std::string degrees;
+  for (const char* option : {"tp", "pp", "cp"}) {
+    const std::string degree = text_option(values, option).value_or("1");
+    others *= std::max<std::int64_t>(parse_number<std::int64_t>(degree).value_or(1), 1);
+    degrees += fmt::format("{}{} {}", degrees.empty() ? "" : " * ", option, degree);
+  }
+  if (parse_number<std::int64_t>(*gpus).value_or(0) % others != 0) {
+    notes.push_back(printable(
+        fmt::format("{}: {} GPUs there are no multiple of {}; one data-parallel rank is simulated; "
+                    "give --dp",
+                    source.file, *gpus, degrees)));
+  }
+}
+
 }  // namespace
 
 void validate(boost::any& value, const std::vector<std::string>& texts, NamedSources*, int) {
@@ -179,6 +202,7 @@ std::vector<std::string> source_notes(const po::variables_map& values) {
   for (const PlanSource& source : settled_sources(values)) {
     std::ranges::move(source_notes(source), std::back_inserter(notes));
     note_global_batch(source, values, notes);
+    note_ranks(source, values, notes);
   }
   return notes;
 }
@@ -217,24 +241,6 @@ std::optional<std::string> why_no_strategy(const po::variables_map& values) {
     const auto key = std::ranges::find(source.keys, "dp-kind", &SourceKey::lacks);
     if (key != source.keys.end()) {
       return sentence_about(source, *key);
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> why_ranks_do_not_fit(const po::variables_map& values) {
-  if (values.contains("dp")) {  // given, or what the degrees leave of the GPUs
-    return std::nullopt;
-  }
-  for (const PlanSource& source : plan_sources(values)) {
-    if (const std::string* const gpus = find_word(source.words, "gpus")) {
-      const auto degree = [&](const char* option) {
-        return text_option(values, option).value_or("1");
-      };
-      return printable(
-          fmt::format("{}: {} GPUs are not tp {} * pp {} * cp {} times a whole number of "
-                      "data-parallel ranks; give --dp",
-                      source.file, *gpus, degree("tp"), degree("pp"), degree("cp")));
     }
   }
   return std::nullopt;

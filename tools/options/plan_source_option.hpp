@@ -50,11 +50,6 @@ std::optional<std::string> why_no_model(const boost::program_options::variables_
 /// cannot be read and no option says it: it would be simulated as a plan of another strategy.
 std::optional<std::string> why_no_strategy(const boost::program_options::variables_map& values);
 
-/// Why the GPUs that --from counts are not the ranks of its plan, if the other degrees do not
-/// divide them and no option says --dp.
-std::optional<std::string> why_ranks_do_not_fit(
-    const boost::program_options::variables_map& values);
-
 /// The sentences of a source by itself.
 std::vector<std::string> source_notes(const PlanSource& source);
 

@@ -210,9 +210,18 @@ TEST_CASE("from: files that a configuration names are those of the folder that i
 }
 
 TEST_CASE("from: GPUs that are no multiple of the other degrees", "[cli][from]") {
-  const CommandRun refused = run({"simulate", "--from", kLine, "--tp", "3"});
-  CHECK(refused.code == ExitCode::usage);
-  CHECK_THAT(refused.err, Contains("2 GPUs are not tp 3 * pp 1 * cp 1") && Contains("give --dp"));
+  const std::string line =
+      "torchrun --nproc_per_node 2 pretrain_gpt.py --num-layers 2 --hidden-size 64 --bf16 "
+      "--num-attention-heads 4 --max-position-embeddings 64 --seq-length 64 --micro-batch-size 1 "
+      "--vocab-size 1024 --tensor-model-parallel-size ";
+  const CommandRun fewer = run({"simulate", "--steps", "1", "--from", line + "4"});
+  CAPTURE(fewer.err);
+  CHECK(fewer.code == ExitCode::ok);
+  CHECK_THAT(
+      fewer.out + fewer.err,
+      Contains("2 GPUs there are no multiple of tp 4 * pp 1 * cp 1") && Contains("give --dp"));
+  const CommandRun equal = run({"simulate", "--steps", "1", "--from", line + "2"});
+  CHECK_THAT(equal.out + equal.err, !Contains("no multiple"));
 }
 
 TEST_CASE("from: a script with the file that it names, and another file", "[cli][from]") {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "traces/error.hpp"
 #include "workloads/json/json_document.hpp"
@@ -19,6 +20,9 @@ Setting json_scalar(const json::value& value) {
   }
   if (const json::string* text = value.if_string()) {
     return {{}, std::string(*text)};
+  }
+  if (const double* number = value.if_double()) {
+    return {{}, fmt::format("{}", *number), SettingKind::number};  // "0", not Boost's "0E0"
   }
   return {{}, json::serialize(value), value.is_bool() ? SettingKind::boolean : SettingKind::number};
 }

@@ -69,9 +69,16 @@ bool is_assignment(const std::string& word) {
   return equals != std::string::npos && equals > 0 && word.find_first_of("/ '\"{[") > equals;
 }
 
-/// "$@", "${ARGS[@]}": words of their own, options perhaps, that the script does not set.
+/// "$@", "${ARGS[@]}", "$EXTRA_ARGS": words of their own, options perhaps, that the script does not
+/// set; behind a flag they are no value of it.
 bool is_many_words(const std::string& word) {
-  return word == "$@" || word == "$*" || word.ends_with("[@]}") || word.ends_with("[*]}");
+  constexpr std::array<std::string_view, 4> kNames{"ARGS", "OPTS", "OPTIONS", "FLAGS"};
+  const bool is_named =
+      word.starts_with('$') && std::ranges::any_of(kNames, [&](std::string_view name) {
+        return word.ends_with(name) || word.ends_with(fmt::format("{}}}", name));
+      });
+  return is_named || word == "$@" || word == "$*" || word.ends_with("[@]}") ||
+         word.ends_with("[*]}");
 }
 
 /// Whether `word` is one more value of an option that has `count` of them.

@@ -19,9 +19,12 @@ namespace highwater::program_table {
 namespace {
 
 [[noreturn]] void refuse_other_trainer(const std::string& where) {
-  throw InputError("", where,
-                   "only supervised fine-tuning is simulated, and this is of another trainer",
-                   "record the run instead (highwater record)");
+  throw InputError(
+      "", where,
+      "only supervised fine-tuning is simulated, and this is of another trainer, with a "
+      "second model or text that it makes",
+      "record the run instead (highwater record), or give --model and options for what "
+      "the trained model alone takes");
 }
 
 void read_trl_loss(const Setting& setting, const SettingList& all, SourceKeys& keys) {

@@ -62,6 +62,8 @@ TEST_CASE("launch lines: arguments of a script have no options, other variables 
       "torchrun run_clm.py --model_name_or_path gpt2 --bf16 \\ \n --fp16 false \"$@\" ${ARGS[@]}");
   CHECK(fate_of(plan, "argument") == "no effect; not supported");
   CHECK(fate_of(plan, "(line)") == "not supported");
+  CHECK(fate_of(of_line("torchrun run_clm.py --model_name_or_path $MODEL --bf16 ${EXTRA_ARGS}"),
+                "argument") == "not supported");
 }
 
 TEST_CASE("trainer: a launch line of run_clm.py", "[plan][sources]") {
@@ -395,4 +397,13 @@ TEST_CASE("deepspeed-chat: without ZeRO it has none of its options, and later st
   CHECK(words(of_line(line + "0"), {"overlap-comm", "offload"}) == "- -");
   CHECK(words(of_line(line + "2"), {"overlap-comm", "offload"}) == "true optimizer");
   CHECK_THROWS_WITH(of_line(line + "2 --num_padding_at_beginning 0"), Contains("another trainer"));
+}
+
+// TrainingArguments.to_json_string() writes every argument, off or not.
+TEST_CASE("trainer: numbers of JSON that are off", "[plan][sources]") {
+  const PlanSource plan =
+      of_json(R"({"model_name_or_path": "gpt2", "per_device_train_batch_size": 4,
+                  "label_smoothing_factor": 0.0, "max_grad_norm": 0.0, "optim": "adamw_torch"})");
+  CHECK(fate_of(plan, "label_smoothing_factor") == "no effect");
+  CHECK(words(plan, {"grad-clip"}) == "none");
 }
