@@ -51,6 +51,10 @@ bool builds_adapters(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::torchtune;
 }
 
+bool builds_quantized(const TrainingPlan& plan) {
+  return is_quantized(plan.quantization) && builds_adapters(plan);
+}
+
 bool adapts_experts(const TrainingPlan& plan) {
   const bool has_merged_experts = release_of(plan.versions.transformers) >= Release{5, 0};
   if (plan.lora.rank == 0 || !has_merged_experts || !is_transformers_model(plan)) {

@@ -21,6 +21,10 @@ std::vector<std::string> lora_targets(const TrainingPlan& plan);
 /// nobody adds them.
 bool builds_adapters(const TrainingPlan& plan);
 
+/// Whether the model's own code quantises layers as it makes them (torchtune's quantize_base);
+/// other quantised models come from from_pretrained().
+bool builds_quantized(const TrainingPlan& plan);
+
 /// Whether PEFT turns a target into parameters of experts (0.21.2,
 /// utils/transformers_weight_conversion.py _convert_peft_config_moe): in mixtures whose experts
 /// transformers 5 merged, names of their former layers, which "all-linear" stands for as well.

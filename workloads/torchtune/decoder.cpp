@@ -130,13 +130,14 @@ class FeedForward : public Module {
  private:
   Tensor fed(const Tensor& x) const {
     Tensor h = eager::silu(w1_(x));
-    {
-      const Tensor up = w3_(x);
-      Tensor product = eager::mul(h, up);
-      h = std::move(product);
-    }
+    h = times_up(h, x);
     h = w2_(h);
     return h;
+  }
+
+  Tensor times_up(const Tensor& h, const Tensor& x) const {
+    const Tensor up = w3_(x);
+    return eager::mul(h, up);
   }
 
   Linear w1_;
@@ -157,8 +158,9 @@ class Layer : public Module {
 
   Tensor operator()(const Tensor& x) const {
     const nn::InModule scope(*this);
+    Tensor attn_out;  // outlives h where a recomputation stops early and unwinds the frame
     Tensor h = sa_norm_(x);
-    Tensor attn_out = attn_(h);
+    attn_out = attn_(h);
     h = eager::add(attn_out, x);
     Tensor mlp_out = mlp_(mlp_norm_(h));
     Tensor out = eager::add(h, mlp_out);
@@ -197,6 +199,9 @@ class Decoder : public models::LanguageModel {
     register_in_order({positions_.get(), &tok_embeddings_, &layers_, norm_.get(), output_.get()});
     if (context.plan.lora.rank > 0) {
       train_adapters_alone(*this);
+    }
+    if (context.place == eager::Place::cuda) {
+      load_checkpoint(*this);
     }
   }
 

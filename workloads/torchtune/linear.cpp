@@ -4,9 +4,12 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "traces/error.hpp"
+#include "workloads/nn/quantized/torchao_nf4.hpp"
 #include "workloads/plan/lora_targets.hpp"
+#include "workloads/plan/model/families/llama.hpp"
 
 namespace highwater::torchtune {
 
@@ -36,9 +39,10 @@ class LowRank : public nn::Adapter {
       return;
     }
     const eager::NoGrad no_grad(layer_.runtime());
+    Tensor weight = base_weight();
     Tensor product = eager::mm(b_.weight, a_.weight);
-    const Tensor lengths = weight_norm(product);
-    product.reset();
+    weight_norm(weight, product);
+    eager::end_of_frame(weight, product);
   }
 
  private:
@@ -63,10 +67,15 @@ class LowRank : public nn::Adapter {
     return result;
   }
 
+  // self.weight.to(dtype): a copy of a quantised weight.
+  [[nodiscard]] Tensor base_weight() const {
+    return layer_.quantized() != nullptr ? layer_.quantized()->dequantized() : layer_.weight;
+  }
+
   // _get_weight_norm
-  [[nodiscard]] Tensor weight_norm(const Tensor& lora_weight) const {
+  static Tensor weight_norm(const Tensor& base, const Tensor& lora_weight) {
     Tensor scaled = eager::mul(lora_weight, 1.0);
-    const Tensor weight = eager::add(layer_.weight, scaled);
+    const Tensor weight = eager::add(base, scaled);
     scaled.reset();
     return eager::to_dtype(eager::vector_norm(weight, 1), weight.dtype());
   }
@@ -87,11 +96,12 @@ class LowRank : public nn::Adapter {
       low.reset();
       lora_weight = eager::t(product);
     }
-    Tensor norm = eager::detach(weight_norm(eager::detach(lora_weight)));
+    Tensor weight = base_weight();
+    Tensor norm = eager::detach(weight_norm(weight, eager::detach(lora_weight)));
     Tensor scale = eager::view(eager::div(magnitude_, norm), {1, -1});
     Tensor dora_out = scaled_parts(scale, base_out, lora_out);
     Tensor result = eager::add(dora_out, base_out);
-    eager::end_of_frame(x, base_out, lora_out, x_eye, lora_weight, norm, scale, dora_out);
+    eager::end_of_frame(x, base_out, lora_out, x_eye, lora_weight, weight, norm, scale, dora_out);
     return result;
   }
 
@@ -140,21 +150,60 @@ bool is_target(const TrainingPlan& plan, std::string_view name) {
          });
 }
 
+/// quantize_base: all layers of the blocks, but of Qwen2's those with adapters alone
+/// (models/qwen2/_component_builders.py).
+bool is_frozen_in_nf4(const TrainingPlan& plan, std::string_view name, bool has_adapter) {
+  const bool builds_others = !plan.model.config.as<LlamaConfig>().code->has_qkv_bias;
+  return is_quantized(plan.quantization) && name != "output" && (has_adapter || builds_others);
+}
+
 bool is_of_adapter(std::string_view parameter) {
   return parameter.ends_with("lora_a.weight") || parameter.ends_with("lora_b.weight") ||
          parameter.ends_with("magnitude");
 }
 
+void collect(const nn::Module& module, std::vector<const Linear*>& layers) {
+  for (const nn::Module* child : module.children()) {
+    if (const auto* linear = dynamic_cast<const Linear*>(child)) {
+      layers.push_back(linear);
+    }
+    collect(*child, layers);
+  }
+}
+
+std::vector<const Linear*> linear_layers(const nn::Module& root) {
+  std::vector<const Linear*> layers;
+  collect(root, layers);
+  return layers;
+}
+
 }  // namespace
 
+// A quantised layer with an adapter keeps the weight that it was made of, in a variable of its
+// __init__, until the adapter is there.
 Linear::Linear(nn::Module* parent, const std::string& name, std::int64_t in, std::int64_t out,
                nn::Bias with_bias)
     : nn::Linear(parent, name, in, out, with_bias) {
-  if (is_target(context().plan, name)) {
-    const nn::InModule scope(*this);
+  const nn::InModule scope(*this);
+  const bool has_adapter = is_target(context().plan, name);
+  const eager::Tensor made = weight;
+  if (is_frozen_in_nf4(context().plan, name, has_adapter)) {
+    nn::Nf4Weight packed = nn::quantize_nf4(made);
+    const eager::Tensor codes = packed.codes;
+    quantize(codes, std::make_unique<nn::LinearNf4>(std::move(packed)));
+  }
+  if (has_adapter) {
     auto adapter = std::make_unique<LowRank>(*this);
     low_rank_ = adapter.get();
     set_adapter(std::move(adapter));
+  }
+}
+
+// Published checkpoints are in bf16, whatever the model is made in.
+void Linear::load() const {
+  if (quantized() != nullptr) {
+    nn::load_nf4(eager::empty_on(runtime(), eager::Place::host, {out_features(), in_features()},
+                                 DType::bf16));
   }
 }
 
@@ -162,6 +211,12 @@ void Linear::initialize_magnitude() const {
   if (low_rank_ != nullptr) {
     low_rank_->initialize_magnitude();
   }
+}
+
+void load_checkpoint(const nn::Module& root) {
+  const std::vector<const Linear*> layers = linear_layers(root);
+  std::ranges::for_each(layers, &Linear::load);
+  std::ranges::for_each(layers, &Linear::initialize_magnitude);
 }
 
 void train_adapters_alone(nn::Module& root) {

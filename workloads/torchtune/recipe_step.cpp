@@ -16,6 +16,11 @@ Tensor number_over(const Tensor& divisor) {
   return eager::empty(divisor.runtime(), {}, DType::fp32);
 }
 
+Tensor tokens_of(const Tensor& labels) {
+  const Tensor counted = eager::compare("ne", {labels});
+  return eager::sum(counted, {}, false, DType::int64);
+}
+
 // sum += value, where sum was the number 0 before the step.
 void add_to(Tensor& sum, const Tensor& value) {
   sum = sum.defined() ? eager::add_(sum, value) : eager::add(value, 0.0);
@@ -42,11 +47,15 @@ void RecipeStep::run(int step) {
   }
 }
 
-// What the step before ends with: its loss and its speed for the log.
+// What the step before ends with: its loss and its speed for the log, in a dictionary that holds
+// those of the step before until it is replaced.
 void RecipeStep::log() {
   runtime_.mark_phase("data");
-  loss_to_log_ = number_over(num_tokens_);
-  tokens_per_second_ = eager::empty(runtime_, {}, DType::fp32);
+  const Tensor loss = number_over(num_tokens_);
+  const Tensor speed = eager::empty(runtime_, {}, DType::fp32);
+  eager::end_of_frame(loss_to_log_, tokens_per_second_);
+  loss_to_log_ = loss;
+  tokens_per_second_ = speed;
   eager::end_of_frame(running_loss_, num_tokens_);
 }
 
@@ -54,10 +63,7 @@ void RecipeStep::micro_batch(std::int64_t index) {
   load(sequence_length(plan_, index));
   count_tokens();
   runtime_.mark_phase("forward");
-  {
-    const Tensor mean = loss();
-    current_loss_ = eager::mul(mean, current_num_tokens_);
-  }
+  current_loss_ = loss_of_tokens();
   add_to(running_loss_, current_loss_);
   if (plan_.training) {
     runtime_.mark_phase("backward");
@@ -83,10 +89,7 @@ void RecipeStep::load(std::int64_t length) {
 }
 
 void RecipeStep::count_tokens() {
-  {
-    const Tensor counted = eager::compare("ne", {batch_.labels});
-    current_num_tokens_ = eager::sum(counted, {}, false, DType::int64);
-  }
+  current_num_tokens_ = tokens_of(batch_.labels);
   add_to(num_tokens_, current_num_tokens_);
 }
 
@@ -105,6 +108,12 @@ Tensor RecipeStep::loss() {
     labels_.reset();
   }
   return loss;
+}
+
+// The mean times the tokens that it is of.
+Tensor RecipeStep::loss_of_tokens() {
+  const Tensor mean = loss();
+  return eager::mul(mean, current_num_tokens_);
 }
 
 // scale_grads: in place, by a tensor.

@@ -25,6 +25,7 @@ class RecipeStep : public StepRunner {
   void load(std::int64_t length);
   void count_tokens();
   [[nodiscard]] eager::Tensor loss();
+  [[nodiscard]] eager::Tensor loss_of_tokens();
   void scale_gradients();
   [[nodiscard]] eager::Tensor integers(std::int64_t length) const;
 

@@ -38,9 +38,13 @@ using eager::Runtime;
 
 constexpr Bytes kNoLimit{std::numeric_limits<std::uint64_t>::max()};
 
+bool loads_quantized(const TrainingPlan& plan) {
+  return is_quantized(plan.quantization) && !builds_quantized(plan);
+}
+
 // A quantised model comes to the device weight by weight, from where none has a block.
 Place first_place(const TrainingPlan& plan) {
-  if (is_quantized(plan.quantization)) {
+  if (loads_quantized(plan)) {
     return Place::host;
   }
   switch (plan.init) {
@@ -154,10 +158,10 @@ class Training {
 
   // Weights of a checkpoint that are quantised come from the pages of its files, one by one.
   void make_model() {
-    const bool stays_on_host = !is_quantized(plan_.quantization);
+    const bool stays_on_host = !loads_quantized(plan_);
     const eager::Scoped<bool> counts(runtime_.counts_host_memory, stays_on_host);
     model_ = models::build_model(context_);
-    if (is_quantized(plan_.quantization)) {
+    if (loads_quantized(plan_)) {
       load_quantized();
     }
     if (plan_.float8) {

@@ -5,6 +5,7 @@
 
 #include "traces/release.hpp"
 #include "workloads/plan/context_parallel.hpp"
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/published_weights.hpp"
 #include "workloads/plan/tensor_grid.hpp"
@@ -203,7 +204,7 @@ constexpr std::array kImpliedDefaults{
     // names none; Trainer sets its own afterwards.
     ImpliedDefault{"checkpoint-impl",
                    [](const TrainingPlan& plan) {
-                     return is_quantized(plan.quantization) &&
+                     return is_quantized(plan.quantization) && !builds_quantized(plan) &&
                             plan.quantization.prepares_training && !runs_trainer(plan.framework) &&
                             plan.checkpoint.kind == CheckpointKind::full;
                    },
@@ -222,8 +223,14 @@ constexpr std::array kImpliedDefaults{
         "never"},
     // transformers 5.23, quantizers/quantizer_bnb_4bit.py update_device_map: weights go to the
     // device as they are read.
-    ImpliedDefault{"init", [](const TrainingPlan& plan) { return is_quantized(plan.quantization); },
+    ImpliedDefault{"init",
+                   [](const TrainingPlan& plan) {
+                     return is_quantized(plan.quantization) && !builds_quantized(plan);
+                   },
                    "cpu"},
+    // torchao 0.11, dtypes/nf4tensor.py from_tensor: always.
+    ImpliedDefault{"double-quant", builds_quantized, "true"},
+    ImpliedDefault{"prepare-kbit", builds_quantized, "false"},
     // torchtune 0.6, training/_distributed.py shard_model: the same for the model as for its
     // blocks.
     ImpliedDefault{"reshard",

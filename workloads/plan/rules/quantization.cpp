@@ -3,6 +3,7 @@
 #include <array>
 
 #include "workloads/plan/deepspeed_release.hpp"
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/families/bloom.hpp"
 #include "workloads/plan/model/families/codegen.hpp"
 #include "workloads/plan/model/families/gpt2.hpp"
@@ -80,7 +81,10 @@ constexpr std::array kQuantizationRules{
          },
          "quantize with a quantization_config in the config.json: the checkpoint's own format is "
          "kept whatever is asked for; omit quantize, or delete the field"},
-    Rule{[](const PlanFacts& f) { return is_quantized_plan(f) && f.plan->init != ModelInit::cpu; },
+    Rule{[](const PlanFacts& f) {
+           return is_quantized_plan(f) && !builds_quantized(*f.plan) &&
+                  f.plan->init != ModelInit::cpu;
+         },
          "quantize with init device, meta, pretrained-half: weights are quantised while "
          "from_pretrained() brings them to the device; omit init"},
     // bitsandbytes 0.50.2, nn/modules.py Linear8bitLt.forward: self.weight.CB of a parameter that
@@ -119,7 +123,9 @@ constexpr std::array kQuantizationGaps{
          "it"},
     Rule{[](const PlanFacts& f) {
            return is_quantized_plan(f) &&
-                  (f.plan->model_code != ModelCode::hf || !has_known_layers(f.plan->model.config));
+                  (f.plan->model_code != ModelCode::hf ||
+                   !has_known_layers(f.plan->model.config)) &&
+                  !builds_quantized(*f.plan);
          },
          "quantize with this model: the simulation has it for transformers' decoders and for "
          "mixtures as Mixtral, Qwen2-MoE, Qwen3-MoE and OLMoE (not OpenAI GPT, T5, BERT and other "
@@ -145,10 +151,10 @@ constexpr std::array kQuantizationGaps{
            const Framework framework = f.plan->framework;
            return is_quantized_plan(f) && framework != Framework::hf &&
                   framework != Framework::torch && framework != Framework::deepspeed &&
-                  !runs_accelerate(framework);
+                  framework != Framework::torchtune && !runs_accelerate(framework);
          },
          "quantize with this framework: the simulation has it for hf, torch, deepspeed, trainer, "
-         "trl-sft and accelerate-fsdp2 only; use one of them"},
+         "trl-sft, accelerate-fsdp2 and torchtune only; use one of them"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_quantized_plan(f) &&

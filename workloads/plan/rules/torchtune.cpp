@@ -5,6 +5,8 @@
 // recipes/full_finetune_single_device.py and full_finetune_distributed.py.
 #include <array>
 
+#include "workloads/plan/lora_targets.hpp"
+#include "workloads/plan/model/published_weights.hpp"
 #include "workloads/plan/rules/tables.hpp"
 
 namespace highwater::plan_rules {
@@ -12,6 +14,12 @@ namespace {
 
 bool has_torchtune_decoder(const PlanFacts& f) {
   return f.plan->model_code == ModelCode::torchtune;
+}
+
+/// Weights that its builders do not make: of another format than torchao's NF4.
+bool is_other_quantization(const Quantization& q) {
+  return q.weights != WeightFormat::nf4 || !q.double_quant || q.storage != DType::uint8 ||
+         q.compute_dtype.has_value() || q.prepares_training;
 }
 
 bool runs_torchtune_recipe(const PlanFacts& f) {
@@ -36,6 +44,18 @@ constexpr std::array kTorchtuneRules{
          "use-cache, attention-mask: torchtune's decoder is trained without a cache, and without a "
          "mask unless sequences are packed; omit them, or use model-code hf"},
     Rule{[](const PlanFacts& f) {
+           return builds_quantized(*f.plan) && is_other_quantization(f.plan->quantization);
+         },
+         "quantize with torchtune's decoder: quantize_base is torchao's NF4 with nested scales, "
+         "without a compute or storage type and without PEFT's preparation; use quantize nf4, and "
+         "omit double-quant, quant-compute-dtype, quant-storage and prepare-kbit"},
+    // torchtune 0.6.1, training/checkpointing: it reads weights in 16 or 32 bits.
+    Rule{[](const PlanFacts& f) {
+           return builds_quantized(*f.plan) && published_weights(f.plan->model).has_value();
+         },
+         "quantization_config with torchtune's decoder, which reads no checkpoint in 4 or 8 bits; "
+         "use that of the model before, or model-code hf"},
+    Rule{[](const PlanFacts& f) {
            return runs_torchtune_recipe(f) && f.plan->precision != Precision::fp32 &&
                   f.plan->precision != Precision::bf16;
          },
@@ -51,6 +71,10 @@ constexpr std::array kTorchtuneRules{
 };
 
 constexpr std::array kTorchtuneGaps{
+    Rule{
+        [](const PlanFacts& f) { return builds_quantized(*f.plan) && f.plan->parallel.gpus() > 1; },
+        "quantize over several GPUs with torchtune, whose NF4 weights are sharded in parts: not "
+        "supported yet by the simulation; record the recipe (highwater record), or use one GPU"},
     Rule{[](const PlanFacts& f) {
            return has_torchtune_decoder(f) && (f.plan->parallel.tp > 1 || f.plan->parallel.pp > 1);
          },
