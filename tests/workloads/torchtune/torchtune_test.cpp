@@ -28,6 +28,30 @@ TrainingPlan torchtune_plan() {
   return plan;
 }
 
+/// Layers in NF4, with keys and values as wide as queries.
+TrainingPlan qlora_plan() {
+  TrainingPlan plan = torchtune_plan();
+  auto config = plan.model.config.as<LlamaConfig>();
+  config.num_key_value_heads = config.num_attention_heads;
+  config.intermediate_size = 512;
+  plan.model.config = config;
+  plan.lora.rank = 8;
+  plan.quantization = {
+      .weights = WeightFormat::nf4, .double_quant = true, .prepares_training = false};
+  return plan;
+}
+
+/// Sizes of the parameters' blocks that are there at the end.
+std::vector<std::int64_t> kept_parameters(const TrainingPlan& plan) {
+  std::vector<std::int64_t> sizes;
+  for (const TraceBlock& block : blocks_of(plan)) {
+    if (block.category == Category::parameter && !block.is_freed) {
+      sizes.push_back(block.bytes);
+    }
+  }
+  return sizes;
+}
+
 /// Blocks of `bytes` that are there when the loss of the first step begins.
 std::int64_t kept_for_backward(const TrainingPlan& plan, std::int64_t bytes) {
   const RequestTrace trace = generate(plan);
@@ -78,6 +102,30 @@ TEST_CASE("torchtune: layers are made before the embedding, and the optimizer ha
   CHECK(parameters.back() == 128 * 2);  // the last norm, after the head
   const auto states = sizes_of(plan, Category::optimizer_state);
   CHECK(std::ranges::find(states, kEmbedding) < std::ranges::find(states, kQuery));
+}
+
+// torchao 0.11, dtypes/nf4tensor.py: two codes a byte, a scale of a byte for each 64 numbers, a
+// factor of 2 bytes for each 256 scales, their mean, and 16 values.
+TEST_CASE("torchtune: a weight in NF4 keeps its codes and their nested scales",
+          "[workloads][torchtune]") {
+  constexpr std::int64_t kNumbers = 512 * 128;
+  constexpr std::int64_t kOfMlp = 2 * 3;
+  const auto kept = kept_parameters(qlora_plan());
+  CHECK(std::ranges::count(kept, kNumbers / 2) == kOfMlp);
+  CHECK(std::ranges::count(kept, kNumbers / 64) == kOfMlp);
+  CHECK(std::ranges::count(kept, kNumbers / 64 / 256 * 2) == kOfMlp);
+  CHECK(std::ranges::count(kept, 2) == 2 * 7);
+  CHECK(std::ranges::count(kept, 16 * 2) == 2 * 7);
+}
+
+// double_quantize_scalers: assert scalers_1.numel() % scaler_block_size == 0
+TEST_CASE("torchtune: NF4 refuses weights whose scales fill no block", "[workloads][torchtune]") {
+  TrainingPlan plan = qlora_plan();
+  auto config = plan.model.config.as<LlamaConfig>();
+  config.intermediate_size = 192;
+  plan.model.config = config;
+  CHECK_THROWS_WITH(generate(plan), Catch::Contains("16384 numbers for each factor") &&
+                                        Catch::Contains("128 inputs and 192 outputs"));
 }
 
 TEST_CASE("torchtune: the sum of the loss lives from the first micro-batch to the next step",

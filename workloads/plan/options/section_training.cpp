@@ -91,7 +91,8 @@ constexpr std::array kTrainingRows{
            "Highwater's choice: weights as the precision says",
            word<OfQuantization<&Quantization::weights>, kWeightFormats>()}
         .and_more("nf4, fp4: QLoRA; int8: LLM.int8(); int8-weight-only: torchao's. Weights are "
-                  "quantised one by one while from_pretrained() loads them"),
+                  "quantised one by one while from_pretrained() loads them; torchtune's nf4 is "
+                  "torchao's, made with its layers"),
     Option{"double-quant", "", training, rare, "scales of 4-bit blocks in 8 bits",
            "transformers 5.23 utils/quantization_config.py bnb_4bit_use_double_quant",
            flag<OfQuantization<&Quantization::double_quant>>()},

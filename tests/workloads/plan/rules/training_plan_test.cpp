@@ -151,6 +151,13 @@ std::vector<Refusal> refusals() {
          p.parallel.dp = 2;
        },
        "torchtune's recipes shard by fully_shard"},
+      {"llama-2-7b",
+       [](Plan p) {
+         p.model_code = ModelCode::torchtune;
+         p.lora.rank = 8;
+         p.quantization.weights = WeightFormat::int8;
+       },
+       "quantize_base is torchao's NF4"},
       {"gpt2",
        [](Plan p) {
          p.framework = Framework::trainer;

@@ -90,7 +90,7 @@ class TrainingOptions(TypedDict, total=False):
     dora: bool
     """adapters with a magnitude for each output (DoRA); default false"""
     quantize: str
-    """frozen layers in 4 or 8 bits: none, nf4, fp4, int8, int8-weight-only; nf4, fp4: QLoRA; int8: LLM.int8(); int8-weight-only: torchao's. Weights are quantised one by one while from_pretrained() loads them; default none"""
+    """frozen layers in 4 or 8 bits: none, nf4, fp4, int8, int8-weight-only; nf4, fp4: QLoRA; int8: LLM.int8(); int8-weight-only: torchao's. Weights are quantised one by one while from_pretrained() loads them; torchtune's nf4 is torchao's, made with its layers; default none"""
     double_quant: bool
     """scales of 4-bit blocks in 8 bits; default false"""
     quant_compute_dtype: str

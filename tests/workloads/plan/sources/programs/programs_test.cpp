@@ -178,6 +178,23 @@ TEST_CASE("programs: torchtune's DoRA is the option, by its key or by the builde
   CHECK(dora_of("llama3.lora_llama3_8b\n").empty());
 }
 
+// torchtune 0.6.1, models/llama3/_model_builders.py: qlora_llama3_8b is lora_llama3_8b with
+// quantize_base.
+TEST_CASE("programs: torchtune's QLoRA is quantize nf4, by its key or by the builder's name",
+          "[plan][sources][programs]") {
+  const std::string lora = "  lora_attn_modules: ['q_proj']\n  lora_rank: 8\nbatch_size: 2\n";
+  const auto words_for = [&](const std::string& model) {
+    return words_of(from_yaml("model:\n  _component_: torchtune.models." + model + lora));
+  };
+  CHECK(word(words_for("llama3.qlora_llama3_8b\n"), "quantize") == "nf4");
+  CHECK(word(words_for("llama3.qlora_llama3_8b\n"), "prepare-kbit").empty());
+  CHECK(word(words_for("llama3.lora_llama3_8b\n  quantize_base: True\n"), "quantize") == "nf4");
+  CHECK(word(words_for("llama3.lora_llama3_8b\n  quantize_base: False\n"), "quantize").empty());
+  const OptionWords gemma = words_for("gemma.qlora_gemma_2b\n");
+  CHECK(word(gemma, "quantize") == "nf4");
+  CHECK(word(gemma, "prepare-kbit") == "false");
+}
+
 TEST_CASE("programs: torchtune's fsdp_cpu_offload means shards, and activations stay theirs",
           "[plan][sources][programs]") {
   const std::string both =

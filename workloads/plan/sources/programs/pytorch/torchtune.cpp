@@ -33,6 +33,18 @@ bool trains_otherwise(const SettingList& all) {
          });
 }
 
+/// quantize_base, in torchtune's own layers or, in families that are simulated as transformers',
+/// in bitsandbytes' with the same number of bits.
+void offer_nf4(const Setting& setting, const std::string& family, SourceKeys& keys) {
+  offer(setting, "quantize", "nf4", keys);
+  if (!family.empty()) {
+    offer({"(quantize_base)", family}, "double-quant", "true", keys);
+    offer({"(quantize_base)", family}, "prepare-kbit", "false", keys);
+    keys.add_not_supported("(quantize_base)", family,
+                           "torchao's NF4 of this family; simulated as bitsandbytes'");
+  }
+}
+
 void read_builder(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const BuilderName name = builder_name(setting.value);
   const std::string word = tune_model(name.model, all);
@@ -55,10 +67,22 @@ void read_builder(const Setting& setting, const SettingList& all, SourceKeys& ke
     offer(setting, "dora", "true", keys);
   }
   if (name.is_quantised) {
-    keys.add_not_supported(setting.key, setting.value, "frozen weights in NF4");
+    offer_nf4(setting, foreign_family(word), keys);
   }
   if (name.has_adapters && all.find("model.lora_rank") == nullptr) {
     offer({"model.lora_rank", "8"}, "lora", "8", keys);
+  }
+}
+
+/// The builders "qlora_..." say it already.
+void read_quantize_base(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const BuilderName name = builder_name(all.text("model._component_").value_or(""));
+  if (setting.value != "true") {
+    keys.add_no_effect(setting.key, setting.value, "off, as it is here");
+  } else if (name.is_quantised) {
+    keys.add_no_effect(setting.key, setting.value, "as the builder has it");
+  } else {
+    offer_nf4(setting, foreign_family(tune_model(name.model, all)), keys);
   }
 }
 
@@ -251,7 +275,7 @@ constexpr std::array kTuneRules{
     by_context("model.lora_attn_modules", read_lora_modules),
     ignored("model.apply_lora_to_*", "read with model.lora_attn_modules"),
     ignored("model.lora_alpha", kNumbers),
-    unsupported("model.quantize_base", "frozen weights in NF4"),
+    by_context("model.quantize_base", read_quantize_base),
     becomes("model.use_dora", "dora"),
     becomes("model.attn_dropout", "dropout"),
     ignored("model.norm_eps", kNumbers),
