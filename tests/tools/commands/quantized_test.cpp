@@ -107,17 +107,17 @@ Case recipe(const std::string& name, const std::string& options) {
 
 std::vector<Case> recipe_cases() {
   const std::string query_and_value = " --lora-targets q_proj,v_proj";
-  return {
-      recipe("llama", "torchtune-llama.json --seq 512"),
-      recipe("torch2.7", "torchtune-llama.json --seq 512"),
-      recipe("dropout-full", "torchtune-llama.json --seq 512 --lora-dropout 0.05 --checkpoint full "
-                             "--grad-accum 2"),
-      recipe("llama3-full",
-             "torchtune-fsdp8-full.json --seq 512 --checkpoint full" + query_and_value),
-      recipe("dora", "torchtune-fsdp8-full.json --seq 512 --dora"),
-      recipe("head", "torchtune-fsdp8-full.json --seq 384" + query_and_value + ",lm_head"),
-      recipe("qwen2-full",
-             "torchtune-qwen2-full.json --seq 512 --checkpoint full" + query_and_value)};
+  return {recipe("llama", "torchtune-llama.json --seq 512"),
+          recipe("torch2.7", "torchtune-llama.json --seq 512"),
+          recipe("dropout-full",
+                 "torchtune-llama.json --seq 512 --lora-dropout 0.05 --checkpoint full "
+                 "--grad-accum 2"),
+          recipe("llama3-full",
+                 "torchtune-fsdp8-full.json --seq 512 --checkpoint full" + query_and_value),
+          recipe("dora", "torchtune-fsdp8-full.json --seq 512 --dora"),
+          recipe("head", "torchtune-fsdp8-full.json --seq 384" + query_and_value + ",lm_head"),
+          recipe("qwen2-full",
+                 "torchtune-qwen2-full.json --seq 512 --checkpoint full" + query_and_value)};
 }
 
 /// A small model of a family, its adapters in all linear layers.
