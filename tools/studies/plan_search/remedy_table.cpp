@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/options/words.hpp"
 
@@ -52,8 +53,13 @@ OptionWords quantized(const TrainingPlan& plan, WeightFormat format) {
   TrainingPlan changed = plan;
   changed.lora.rank = std::max(plan.lora.rank, 1);
   changed.optimizer.param_groups = 1;
-  changed.init = ModelInit::cpu;
   changed.quantization.weights = format;
+  if (builds_quantized(changed)) {
+    changed.quantization.double_quant = is_4bit(changed.quantization);
+    changed.quantization.prepares_training = false;
+  } else {
+    changed.init = ModelInit::cpu;
+  }
   const bool was_8bit = is_quantized(plan.quantization) && !is_4bit(plan.quantization);
   const bool is_less =
       !is_quantized(plan.quantization) || (was_8bit && is_4bit(changed.quantization));

@@ -53,6 +53,17 @@ TEST_CASE("remedies: adapters alone, then beside 8 bits, then beside 4", "[cli][
   CHECK(proposals(plan, "quantize").empty());
 }
 
+TEST_CASE("remedies: torchtune's own layers have NF4 alone", "[cli][simulate]") {
+  TrainingPlan plan;
+  plan.model = model_preset("llama-3.2-1b");
+  plan.framework = Framework::torchtune;
+  plan.model_code = ModelCode::torchtune;
+  plan.precision = Precision::bf16;
+  plan.lora.rank = 8;
+  CHECK(proposals(plan, "quantize") == std::vector<std::string>{"nf4"});
+  CHECK(proposals(plan, "lora") == std::vector<std::string>{"8"});
+}
+
 TEST_CASE(
     "remedies: FSDP offloads parameters and gradients as well, DeepSpeed optimizer states only",
     "[cli][simulate]") {
