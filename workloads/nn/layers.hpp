@@ -58,6 +58,10 @@ class QuantizedWeight {
   /// What copy.deepcopy() of the layer makes where PEFT copies it, in order of its release.
   [[nodiscard]] virtual std::vector<Tensor> deep_copied(const Tensor& bias) const = 0;
 
+  /// The parameters that hold the weight, made anew from the whole weight of a checkpoint, before
+  /// each rank keeps its share of them; empty: nobody makes them so.
+  [[nodiscard]] virtual std::vector<Tensor> quantized_again() const { return {}; }
+
   /// What state_dict() of the layer makes anew.
   [[nodiscard]] virtual std::vector<Tensor> saved_state() const { return {}; }
 };

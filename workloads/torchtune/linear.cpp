@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -188,14 +189,37 @@ Linear::Linear(nn::Module* parent, const std::string& name, std::int64_t in, std
   const bool has_adapter = is_target(context().plan, name);
   const eager::Tensor made = weight;
   if (is_frozen_in_nf4(context().plan, name, has_adapter)) {
-    nn::Nf4Weight packed = nn::quantize_nf4(made);
-    const eager::Tensor codes = packed.codes;
-    quantize(codes, std::make_unique<nn::LinearNf4>(std::move(packed)));
+    freeze_in_nf4(made);
   }
   if (has_adapter) {
     auto adapter = std::make_unique<LowRank>(*this);
     low_rank_ = adapter.get();
     set_adapter(std::move(adapter));
+  }
+}
+
+// fully_shard gathers an NF4Tensor as three tensors, in this order (fsdp_pre_all_gather).
+void Linear::freeze_in_nf4(const eager::Tensor& made) {
+  nn::Nf4Weight packed = nn::quantize_nf4(made);
+  const eager::Tensor scales = packed.scales;
+  register_parameter("weight.quantization_factor", packed.factor);
+  register_parameter("weight.quantized_data", packed.codes);
+  require_whole_shares(packed.factor);
+  quantize(scales, std::make_unique<nn::LinearNf4>(std::move(packed)));
+}
+
+// nf4_split: assert inner_tensor.numel() % num_chunks == 0
+void Linear::require_whole_shares(const eager::Tensor& factor) const {
+  const std::int64_t ranks = context().plan.parallel.dp;
+  if (factor.numel() % ranks != 0) {
+    throw InputError("plan", "quantize",
+                     "torchao's NF4 of a layer of " + std::to_string(in_features()) +
+                         " inputs and " + std::to_string(out_features()) + " outputs has " +
+                         std::to_string(factor.numel()) + " factors, which " +
+                         std::to_string(ranks) +
+                         " ranks cannot share evenly (aten.split of an NF4Tensor ends with an "
+                         "assertion)",
+                     "use fewer ranks, or a model of other widths");
   }
 }
 

@@ -27,6 +27,9 @@ class Linear : public nn::Linear {
   void initialize_magnitude() const;
 
  private:
+  void freeze_in_nf4(const eager::Tensor& made);
+  void require_whole_shares(const eager::Tensor& factor) const;
+
   const class LowRank* low_rank_ = nullptr;
 };
 

@@ -1,6 +1,7 @@
 #include "workloads/torchtune/recipe_step.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "workloads/models/causal_loss.hpp"
 
@@ -93,27 +94,31 @@ void RecipeStep::count_tokens() {
   add_to(num_tokens_, current_num_tokens_);
 }
 
-// On one GPU a function of its own (_loss_step), whose labels go when it returns.
+// On one GPU a function of its own (_loss_step), whose labels and logits go before its result is
+// multiplied by the tokens that it is of.
 Tensor RecipeStep::loss() {
   const eager::Scoped<std::optional<SdpaBackend>> backend(runtime_.sdpa_backend,
                                                           forced_backend(plan_.attention));
   labels_ = std::exchange(batch_.labels, {});
   models::Outputs outputs = strategy_.forward(batch_);
+  std::vector<Tensor> logits = is_distributed() ? outputs.logit_chunks : std::vector<Tensor>{};
   runtime_.mark_phase("loss");
   labels_ = models::labels_of_next(labels_, ignored_labels_);
   Tensor loss = plan_.loss.kind == LossKind::chunked
                     ? models::chunked_loss(outputs.logit_chunks, labels_)
                     : models::outside_loss(std::move(outputs.logits), labels_, LossKind::flat);
-  if (!is_distributed()) {
+  if (is_distributed()) {
+    loss = eager::mul(loss, current_num_tokens_);
+  } else {
     labels_.reset();
   }
+  eager::release_list(logits);
   return loss;
 }
 
-// The mean times the tokens that it is of.
 Tensor RecipeStep::loss_of_tokens() {
-  const Tensor mean = loss();
-  return eager::mul(mean, current_num_tokens_);
+  const Tensor result = loss();
+  return is_distributed() ? result : eager::mul(result, current_num_tokens_);
 }
 
 // scale_grads: in place, by a tensor.

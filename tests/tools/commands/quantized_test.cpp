@@ -268,6 +268,24 @@ TEST_CASE("quantised: torchtune's QLoRA makes the recorded requests", "[cli][qua
   }
 }
 
+// Sharded checkpoints are loaded in the order of their names, here in that of the model, so that
+// blocks come to lie elsewhere; the loss of a step is a number more.
+TEST_CASE("quantised: torchtune's QLoRA over ranks makes the recorded requests",
+          "[cli][quantized]") {
+  const Case run{"torchtune-nf4-fsdp4-full",
+                 kQuantized +
+                     "torchtune-nf4-fsdp4.json --batch 2 --seq 512 --framework torchtune "
+                     "--lora 8 --quantize nf4 --checkpoint full --dp 4"};
+  auto recorded = larger_requests_of("convert " + recording_of(run));
+  auto simulated = larger_requests_of("generate" + plan_of(run) + " --output");
+  std::ranges::sort(recorded);
+  std::ranges::sort(simulated);
+  CHECK(recorded == simulated);
+  const auto peaks =
+      peaks_of(json_of("replay " + recording_of(run)).at("devices").at(0).as_object());
+  CHECK(above(peaks_of(json_of("simulate" + plan_of(run))), peaks, "requested_bytes") == -4);
+}
+
 TEST_CASE("quantised: a checkpoint in 4 bits is told, and keeps its format", "[cli][quantized]") {
   const std::string line =
       "simulate --engine model --gpu h100-80 --precision bf16 --lora 16 --model " + kQuantized +
@@ -343,6 +361,8 @@ TEST_CASE("quantised: what cannot be sharded is refused", "[cli][quantized]") {
   };
   CHECK_THAT(refusal("--quantize int8"), Catch::Contains("lose their scales"));
   CHECK_THAT(refusal("--quantize nf4"), Catch::Contains("--quant-storage bf16"));
+  CHECK_THAT(refusal("--quantize nf4 --framework torchtune --offload params"),
+             Catch::Contains("parameters on the GPU"));
   CHECK_THAT(refusal("--quantize nf4 --quant-storage fp16 --param-dtype bf16"),
              Catch::Contains("use the same type for both"));
 }

@@ -27,4 +27,16 @@ void FullStateDict::load(FsdpParam& param) {
   }
 }
 
+void FullStateDict::load(std::span<FsdpParam* const> params, const nn::QuantizedWeight& weight) {
+  whole_.reset();
+  std::vector<Tensor> parts = weight.quantized_again();
+  eager::release_list(parts_);
+  parts_ = std::move(parts);
+  for (FsdpParam* param : params) {
+    const Tensor share = param->scattered_share();
+    param->assign(share);
+    shares_.push_back(share);
+  }
+}
+
 }  // namespace highwater::dist

@@ -5,10 +5,12 @@
 // of PyTorch 2.15 (torch/distributed/tensor/_api.py).
 #pragma once
 
+#include <span>
 #include <unordered_set>
 #include <vector>
 
 #include "workloads/distributed/fsdp2/fsdp_param.hpp"
+#include "workloads/nn/layers.hpp"
 
 namespace highwater::dist {
 
@@ -27,13 +29,21 @@ class FullStateDict {
   /// A tied parameter has two entries, and keeps the first share.
   void load(FsdpParam& param);
 
-  /// The last whole parameter goes.
-  void release_whole() { whole_.reset(); }
+  /// An entry that is quantised as a whole into the parts that `params` are the shards of
+  /// (torchtune 0.6.1, the same function).
+  void load(std::span<FsdpParam* const> params, const nn::QuantizedWeight& weight);
+
+  /// The last whole parameter goes, and the last parts.
+  void release_whole() {
+    whole_.reset();
+    eager::release_list(parts_);
+  }
 
  private:
   ShardPlace place_;
   SharesOnGpu shares_on_gpu_;
   eager::Tensor whole_;                ///< full_param or full_tensor
+  std::vector<eager::Tensor> parts_;   ///< chunk, which views the parts of the whole
   std::vector<eager::Tensor> shares_;  ///< sharded_sd
   std::unordered_set<const FsdpParam*> loaded_;
 };

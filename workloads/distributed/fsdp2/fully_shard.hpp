@@ -57,6 +57,10 @@ class FullyShard : public Wrapper {
   void to_empty(nn::Module& module);
   void load_full_state_dict(ShardPlace place);
   void load(nn::Module& module, FullStateDict& loaded);
+  [[nodiscard]] bool is_of_adapter(const eager::Tensor& parameter) const;
+  void make_adapters(nn::Module& module);
+  void load_own(nn::Module& module, FullStateDict& loaded);
+  void load_quantized(nn::Linear& linear, FullStateDict& loaded);
   void cast_outputs(models::Outputs& outputs) const;
 
   models::LanguageModel& model_;

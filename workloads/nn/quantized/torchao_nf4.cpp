@@ -199,10 +199,28 @@ void require_whole_blocks(const Tensor& weight) {
   }
 }
 
+// Shapes alone.
+Nf4Weight on_meta(const Tensor& weight) {
+  const auto part = [&](std::int64_t count, DType dtype) {
+    return eager::empty_on(weight.runtime(), eager::Place::meta, Dims{count}, dtype);
+  };
+  const std::int64_t numbers = weight.numel();
+  return {.codes = part(numbers / 2, DType::uint8),
+          .scales = part(numbers / kBlock, DType::uint8),
+          .factor = part(numbers / kBlock / kScalesBlock, weight.dtype()),
+          .mean = part(1, weight.dtype()),
+          .table = part(kValues, weight.dtype()),
+          .shape = weight.sizes(),
+          .dtype = weight.dtype()};
+}
+
 }  // namespace
 
 Nf4Weight quantize_nf4(const Tensor& weight) {
   require_whole_blocks(weight);
+  if (weight.place() == eager::Place::meta) {
+    return on_meta(weight);
+  }
   const eager::NoGrad no_grad(weight.runtime());
   const eager::OpScope op(weight.runtime(), "NF4Tensor.from_tensor");
   Nf4Weight packed{.shape = weight.sizes(), .dtype = weight.dtype()};
@@ -213,7 +231,8 @@ Nf4Weight quantize_nf4(const Tensor& weight) {
   packed.factor = std::move(nested.factor);
   packed.mean = std::move(nested.mean);
   packed.codes = coded(flat, packed.table);
-  for (const Tensor* part : {&packed.scales, &packed.factor, &packed.mean, &packed.table}) {
+  for (const Tensor* part :
+       {&packed.codes, &packed.scales, &packed.factor, &packed.mean, &packed.table}) {
     part->runtime().categorize(*part, Category::parameter);
   }
   return packed;
@@ -224,6 +243,15 @@ void load_nf4(const Tensor& weight) {
   Nf4Weight packed = quantize_nf4(on_device);
   on_device.reset();
   eager::end_of_frame(packed.scales, packed.factor, packed.mean, packed.codes, packed.table);
+}
+
+std::vector<Tensor> LinearNf4::quantized_again() const {
+  eager::Runtime& runtime = weight_.codes.runtime();
+  Nf4Weight packed = quantize_nf4(
+      eager::to_cuda(eager::empty_on(runtime, eager::Place::host, weight_.shape, weight_.dtype)));
+  weight_.mean->storage = packed.mean->storage;
+  weight_.table->storage = packed.table->storage;
+  return {packed.scales, packed.factor, packed.codes};
 }
 
 Tensor LinearNf4::apply(const Tensor& x, const Tensor& bias) const {

@@ -20,7 +20,7 @@ struct Nf4Weight {
   DType dtype = DType::bf16;  ///< of the weight before
 };
 
-/// to_nf4() of a weight on the device.
+/// to_nf4() of a weight on the device, or on meta.
 /// @throws InputError if its scales do not fill blocks
 Nf4Weight quantize_nf4(const eager::Tensor& weight);
 
@@ -36,6 +36,10 @@ class LinearNf4 : public QuantizedWeight {
 
   [[nodiscard]] Tensor apply(const Tensor& x, const Tensor& bias) const override;
   [[nodiscard]] Tensor dequantized() const override;
+
+  /// torchtune 0.6.1, training/_distributed.py load_from_full_model_state_dict: mean and table
+  /// stay whole on every rank.
+  [[nodiscard]] std::vector<Tensor> quantized_again() const override;
 
   // PEFT never sees these layers.
   [[nodiscard]] std::vector<Tensor> deep_copied(const Tensor& /*bias*/) const override {

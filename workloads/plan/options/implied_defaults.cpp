@@ -276,7 +276,7 @@ constexpr std::array kImpliedDefaults{
     ImpliedDefault{"init",
                    [](const TrainingPlan& plan) {
                      return (is_fsdp2(plan.parallel) && !runs_trainer(plan.framework) &&
-                             !is_quantized(plan.quantization)) ||
+                             (!is_quantized(plan.quantization) || builds_quantized(plan))) ||
                             shards_by_torchtitan(plan);
                    },
                    "meta"},

@@ -106,7 +106,8 @@ constexpr std::array kQuantizationRules{
            const bool is_left_out =
                is_fsdp2(f.plan->parallel) && runs_accelerate(f.plan->framework);
            return shards_quantized(f) && is_4bit(f.plan->quantization) &&
-                  !is_floating_point(f.plan->quantization.storage) && !is_left_out;
+                  !is_floating_point(f.plan->quantization.storage) && !is_left_out &&
+                  !builds_quantized(*f.plan);
          },
          "quantize with FSDP: parameters of integers cannot be sharded; add --quant-storage bf16 "
          "(bnb_4bit_quant_storage)"},

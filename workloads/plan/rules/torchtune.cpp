@@ -71,10 +71,14 @@ constexpr std::array kTorchtuneRules{
 };
 
 constexpr std::array kTorchtuneGaps{
-    Rule{
-        [](const PlanFacts& f) { return builds_quantized(*f.plan) && f.plan->parallel.gpus() > 1; },
-        "quantize over several GPUs with torchtune, whose NF4 weights are sharded in parts: not "
-        "supported yet by the simulation; record the recipe (highwater record), or use one GPU"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return builds_quantized(*f.plan) && p.gpus() > 1 &&
+                  (!is_fsdp2(p) || p.fsdp.replicas > 1 || p.offload != Offload::none);
+         },
+         "quantize over several GPUs with torchtune's decoder: the simulation has it for "
+         "fully_shard over one dimension of ranks, with parameters on the GPU; use --dp-kind fsdp2 "
+         "and omit dp-replicate and offload"},
     Rule{[](const PlanFacts& f) {
            return has_torchtune_decoder(f) && (f.plan->parallel.tp > 1 || f.plan->parallel.pp > 1);
          },
