@@ -9,12 +9,19 @@ namespace highwater::megatron {
 
 namespace {
 
-// SelfAttention's rows: a group has the queries of one key and value head.
+// SelfAttention's rows on one rank: a group has the queries of one key and value head.
 QkvSplit qkv_split(const TrainingPlan& plan) {
   const auto config = config_of(plan.model.config);
   const std::int64_t each = config->head_dim;
-  return {.groups = config->kv_heads,
+  return {.groups = config->kv_heads / plan.parallel.tp,
           .rows = {config->heads / config->kv_heads * each, each, each}};
+}
+
+Muon muon_of(const TrainingPlan& plan, dist::ProcessGroup& tp_ranks) {
+  const Megatron& options = plan.parallel.megatron;
+  return {.orthogonalizer = {.ranks = tp_ranks, .mode = options.muon_tp},
+          .split = options.muon_split_qkv ? std::optional(qkv_split(plan)) : std::nullopt,
+          .has_nesterov = options.muon_nesterov};
 }
 
 std::vector<nn::NamedTensor> first_buffer(nn::Module& model, const TrainingPlan& plan) {
@@ -54,7 +61,7 @@ void MegatronStrategy::make_muon() {
     make_adam();
   }
   muon_.emplace(matrix_ddp_ ? *matrix_ddp_ : ddp_, plan_.precision, Managed::matrices,
-                qkv_split(plan_));
+                muon_of(plan_, tp_group_));
   if (!optimizer_) {
     make_adam();
   }

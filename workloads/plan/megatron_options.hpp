@@ -11,7 +11,15 @@
 
 namespace highwater {
 
-/// Options of Megatron-Core's DistributedDataParallel and layers.
+/// What a rank of a tensor-parallel group makes orthogonal of a matrix that the group shares
+/// (--muon-tp-mode).
+enum class MuonTp : std::uint8_t {
+  blockwise,   ///< its own part, by itself
+  duplicated,  ///< the whole, gathered
+  distributed  ///< its own part, with Gram matrices summed over the ranks
+};
+
+/// Options of Megatron-Core's DistributedDataParallel, layers and Muon.
 struct Megatron {
   bool overlap_grad_reduce = false;   ///< --overlap-grad-reduce
   bool overlap_param_gather = false;  ///< --overlap-param-gather
@@ -27,6 +35,9 @@ struct Megatron {
   std::int64_t vocab_divisor = 128;  ///< --make-vocab-size-divisible-by
   /// --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; absent: dropless.
   std::optional<double> moe_capacity_factor;
+  MuonTp muon_tp = MuonTp::duplicated;  ///< --muon-tp-mode (of Megatron-LM, August 2026)
+  bool muon_split_qkv = true;           ///< --muon-no-split-qkv switches it off
+  bool muon_nesterov = false;           ///< --muon-nesterov
 
   bool operator==(const Megatron&) const = default;
 };

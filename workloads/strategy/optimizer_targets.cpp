@@ -5,14 +5,17 @@
 namespace highwater {
 namespace {
 
-// Megatron-Core's LanguageModelEmbedding has that name.
+// Megatron-Core's LanguageModelEmbedding has those names, in each chunk of a pipeline's stage.
 bool is_embedding(const nn::NamedTensor& parameter) {
-  return parameter.layer == nn::LayerKind::embedding || parameter.name.starts_with("embedding.");
+  return parameter.layer == nn::LayerKind::embedding ||
+         parameter.name.find("embedding.word_embeddings.") != std::string::npos ||
+         parameter.name.find("embedding.position_embeddings.") != std::string::npos;
 }
 
-// A head is a child of the model itself.
+// A head is a child of the model itself, or of a chunk.
 bool is_matrix_of_layer(const nn::NamedTensor& parameter) {
-  const bool is_in_layer = std::ranges::count(parameter.name, '.') > 1;
+  const bool is_in_layer = std::ranges::count(parameter.name, '.') > 1 &&
+                           !parameter.name.ends_with(".output_layer.weight");
   return parameter.tensor.dim() == 2 && !is_embedding(parameter) && is_in_layer;
 }
 

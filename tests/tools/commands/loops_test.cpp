@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace highwater;
 
@@ -143,6 +144,57 @@ TEST_CASE("loops: Muon on shards of fully_shard makes the requests of the record
                                  " --torch 2.15 --transformers 5.24 --model " + kLoops + plan);
   CHECK(simulated.at("counts").at("allocs") ==
         recorded.at("devices").at(0).at("counts").at("allocs"));
+}
+
+namespace {
+
+/// How many requests of optimizer steps only one of recording and simulation has.
+std::int64_t different_in_optimizer(const std::string& recording, const std::string& options,
+                                    const std::string& rank) {
+  const test::TempDir folder;
+  const std::string simulated = folder / "simulated.hwt";
+  const CommandRun made = run_line("generate --torch 2.15 --rank " + rank + " --model " + kLoops +
+                                   options + " --output " + simulated);
+  INFO(made.err);
+  REQUIRE(made.code == ExitCode::ok);
+  const auto report = json_of("diff " + kLoops + recording + ".hwt.xz " + simulated +
+                              " --view requests --phase optimizer");
+  REQUIRE(report.at("phases").as_array().size() == 3);
+  std::int64_t different = 0;
+  for (const auto& phase : report.at("phases").as_array()) {
+    REQUIRE(phase.at("first").at("requests").to_number<std::int64_t>() > 100);
+    different += phase.at("only_first").to_number<std::int64_t>() +
+                 phase.at("only_second").to_number<std::int64_t>();
+  }
+  return different;
+}
+
+}  // namespace
+
+TEST_CASE("loops: Megatron-Core's Muon on tensor- and pipeline-parallel ranks", "[cli][megatron]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>({
+      {"megatron-muon-tp2", "0", "megatron-muon.json --tp 2"},
+      {"megatron-muon-tp2-blockwise-rank1", "1",
+       "megatron-muon.json --tp 2 --muon-tp-mode blockwise"},
+      {"megatron-muon-tp2-distributed-rank1", "1",
+       "megatron-muon.json --tp 2 --muon-tp-mode distributed"},
+      {"megatron-muon-tp2-nesterov", "0",
+       "megatron-muon.json --tp 2 --muon-nesterov --muon-split-qkv false"},
+      {"megatron-muon-pp2-rank1", "1", "megatron-muon.json --pp 2 --grad-accum 4"},
+      {"megatron-muon-pp2-chunks", "0",
+       "megatron-muon-4.json --pp 2 --pp-schedule interleaved --pp-chunks 2 --grad-accum 4"},
+      {"megatron-muon-tp2-pp2-zero1-rank7", "7",
+       "megatron-muon-4.json --tp 2 --sp --pp 2 --dp 4 --dp-kind zero1 --grad-accum 2"},
+  }));
+  const std::string plan =
+      options +
+      " --framework megatron --optimizer muon --batch 2 --seq 256 --checkpoint full --wgrad-fusion "
+      "false --rope-fusion false --vocab-divisor 1 --gpu h100-80 --steps 3";
+  CAPTURE(recording);
+  CHECK(different_in_optimizer(recording, plan, rank) == 0);
+  // The simulation keeps a batch's ids until the next one, and an interleaved stage more outputs.
+  const double allocated = recording == "megatron-muon-pp2-chunks" ? 5e-3 : 2e-4;
+  check_peaks(recording, plan, {.allocated = allocated, .reserved = 1e-9}, {.rank = rank});
 }
 
 TEST_CASE("loops: Muon on shards of FSDP1 is left to PyTorch", "[cli][framework]") {

@@ -187,7 +187,7 @@ def flash_attention(torch):
 def make_fused_adam(torch):
     """The memory of apex's and Transformer Engine's FusedAdam: two moments, no temporaries."""
     class Adam(torch.optim.Optimizer):
-        def __init__(self, params, lr=1e-3, weight_decay=0.0, betas=(0.9, 0.999), eps=1e-8):
+        def __init__(self, params, lr=1e-3, weight_decay=0.0, betas=(0.9, 0.999), eps=1e-8, **unused):
             super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "betas": betas, "eps": eps})
 
         @torch.no_grad()

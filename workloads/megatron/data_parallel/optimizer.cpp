@@ -1,6 +1,9 @@
 #include "workloads/megatron/data_parallel/optimizer.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "workloads/optim/expressions.hpp"
 
 namespace highwater::megatron {
 
@@ -9,12 +12,12 @@ using eager::Tensor;
 // Groups: parameters with weight decay, then biases and everything one-dimensional
 // (get_standard_config_overrides).
 MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision,
-                                                 Managed managed, const QkvSplit& split)
+                                                 Managed managed, std::optional<Muon> muon)
     : ddp_(ddp),
       runtime_(ddp.named().front().tensor.runtime()),
       has_scaler_(precision == Precision::fp16),
       managed_(managed),
-      split_(split) {
+      muon_(std::move(muon)) {
   if (precision == Precision::fp32) {
     make_slots(true);
     make_slots(false);
@@ -74,8 +77,14 @@ void MixedPrecisionOptimizer::make_slots(bool matrices) {
     const Tensor& param = ddp_.named()[i].tensor;
     const auto part = owned(i);
     if ((param.dim() > 1) == matrices && manages(param) && part) {
-      const bool is_qkv = ddp_.named()[i].name.ends_with("linear_qkv.weight");
-      slots_.push_back({*part, updated_copy(param, *part), {}, {}, {}, is_qkv});
+      const nn::NamedTensor& named = ddp_.named()[i];
+      slots_.push_back({.range = *part,
+                        .parameter = updated_copy(param, *part),
+                        .grad = {},
+                        .exp_avg = {},
+                        .exp_avg_sq = {},
+                        .is_qkv = named.name.ends_with("linear_qkv.weight"),
+                        .partition_dim = partition_dim(named)});
     }
   }
 }
@@ -122,13 +131,26 @@ void MixedPrecisionOptimizer::clip_grad_norm() {
   norm.reset();
 }
 
-// OrthogonalizedOptimizer.step: an update lives until the next one exists.
+Tensor MixedPrecisionOptimizer::muon_update(const Slot& slot) const {
+  const bool is_split = slot.is_qkv && muon_->split;
+  return muon_->orthogonalizer(slot.exp_avg, is_split ? &*muon_->split : nullptr,
+                               slot.partition_dim);
+}
+
+// OrthogonalizedOptimizer.step: an update lives until the next one exists, Nesterov's gradient
+// until the next matrix is begun.
 void MixedPrecisionOptimizer::update_by_muon() {
   const eager::NoGrad no_grad(runtime_);
+  Tensor nesterov;
   Tensor update;
   for (const Slot& slot : slots_) {
-    update = orthogonalized(slot.exp_avg, slot.is_qkv ? &split_ : nullptr);
+    nesterov.reset();
+    if (muon_->has_nesterov) {
+      nesterov = optim::unary("lerp", slot.grad);
+    }
+    update = muon_update(slot);
   }
+  eager::end_of_frame(nesterov, update);
 }
 
 void MixedPrecisionOptimizer::step() {

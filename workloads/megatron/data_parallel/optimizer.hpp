@@ -16,6 +16,13 @@
 
 namespace highwater::megatron {
 
+/// How the matrices of a MixedPrecisionOptimizer are updated.
+struct Muon {
+  Orthogonalizer orthogonalizer;
+  std::optional<QkvSplit> split;  ///< of linear_qkv.weight
+  bool has_nesterov = false;
+};
+
 /// Which parameters of a DistributedDataParallel an optimizer has.
 enum class Managed : std::uint8_t { all, matrices, others };
 
@@ -23,7 +30,7 @@ class MixedPrecisionOptimizer {
  public:
   /// `ddp` must outlive the optimizer. `precision` is the model's: fp32 needs no copies.
   MixedPrecisionOptimizer(DistributedDataParallel& ddp, Precision precision,
-                          Managed managed = Managed::all, const QkvSplit& split = {});
+                          Managed managed = Managed::all, std::optional<Muon> muon = {});
 
   /// prepare_grads: gradients of the copies, views into the buffer if it is fp32.
   void prepare_grads();
@@ -46,6 +53,7 @@ class MixedPrecisionOptimizer {
     Tensor exp_avg;  ///< Muon's momentum
     Tensor exp_avg_sq;
     bool is_qkv = false;
+    std::optional<std::int64_t> partition_dim;  ///< of a matrix that Muon updates
   };
 
   void make_slots(bool matrices);
@@ -55,12 +63,13 @@ class MixedPrecisionOptimizer {
   [[nodiscard]] bool manages(const Tensor& param) const;
   [[nodiscard]] Tensor updated_copy(const Tensor& param, const Range& part) const;
   void update_by_muon();
+  [[nodiscard]] Tensor muon_update(const Slot& slot) const;
 
   DistributedDataParallel& ddp_;
   eager::Runtime& runtime_;
   bool has_scaler_;
   Managed managed_;
-  QkvSplit split_;
+  std::optional<Muon> muon_;
   Tensor found_inf_;
   Tensor overflow_;
   Tensor scale_;

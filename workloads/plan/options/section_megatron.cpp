@@ -14,6 +14,9 @@ using enum OptionUse;
 constexpr std::string_view kDdpConfig =
     "megatron-core 0.16.1 distributed/distributed_data_parallel_config.py";
 
+constexpr std::string_view kMuonArguments =
+    "Megatron-LM (August 2026) arguments.py --muon-tp-mode, --muon-no-split-qkv, --muon-nesterov";
+
 constexpr std::array kMegatronRows{
     Option{"overlap-grad-reduce", "", model_parallel, rare,
            "Megatron reduces gradient buckets during the backward", kDdpConfig,
@@ -55,6 +58,16 @@ constexpr std::array kMegatronRows{
            optional_real<OfMegatron<&Megatron::moe_capacity_factor>, Absent::none>(
                1e-3, 1e3, "above 0, or none for dropless")}
         .and_more("--moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity"),
+    Option{"muon-tp-mode", "W", model_parallel, rare,
+           "blockwise, duplicated, distributed: what Megatron's Muon makes orthogonal of a matrix "
+           "split over tp",
+           kMuonArguments, word<OfMegatron<&Megatron::muon_tp>, kMuonTps>()}
+        .and_more("a rank's part alone, the gathered whole, or the part with sums over the ranks"),
+    Option{"muon-split-qkv", "", model_parallel, rare,
+           "Megatron's Muon makes queries, keys and values orthogonal apart", kMuonArguments,
+           flag<OfMegatron<&Megatron::muon_split_qkv>>()},
+    Option{"muon-nesterov", "", model_parallel, rare, "Megatron's Muon has Nesterov momentum",
+           kMuonArguments, flag<OfMegatron<&Megatron::muon_nesterov>>()},
     Option{"apex-bucket-mb", "MIB", model_parallel, rare,
            "size of the buckets of Apex's DistributedFusedAdam",
            "apex contrib/optimizers/distributed_fused_adam.py bucket_cap_mb",

@@ -244,10 +244,18 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&
-                  (p.tp > 1 || p.pp > 1 || p.ep > 1 || f.plan->framework == Framework::nemo);
+                  (p.ep > 1 || f.plan->framework == Framework::nemo);
          },
-         "optimizer muon with tp, pp, ep or framework nemo: not supported yet by the simulation; "
-         "record the script instead (highwater record), or use dp alone"},
+         "optimizer muon with ep or framework nemo: not supported yet by the simulation; record "
+         "the script instead (highwater record), or omit them"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&
+                  p.dp_kind == DataParallel::zero1 && model_chunks(p) > 1;
+         },
+         "optimizer muon with zero1 and pp-schedule interleaved: each chunk's matrices are shared "
+         "out by themselves, which the simulation does not follow yet; use pp-schedule 1f1b or "
+         "dp-kind ddp"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && !f.plan->training; },
          "eval with DeepSpeed's ZeRO: nothing is trained; omit dp-kind"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },

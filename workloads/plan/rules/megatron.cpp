@@ -35,7 +35,8 @@ constexpr std::array kMegatronRules{
          },
          "overlap-grad-reduce, overlap-param-gather, fp32-grads, wgrad-fusion, rope-fusion, "
          "ddp-bucket-size, "
-         "vocab-divisor, apex-...: these options apply only to Megatron-Core and NeMo; add "
+         "vocab-divisor, muon-..., apex-...: these options apply only to Megatron-Core and NeMo; "
+         "add "
          "--framework megatron or nemo"},
     Rule{[](const PlanFacts& f) {
            return f.plan->framework != Framework::nemo && runs_megatron(f) &&

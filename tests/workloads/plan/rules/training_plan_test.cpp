@@ -449,10 +449,18 @@ TEST_CASE("plan: what the simulation lacks of LOMO and Megatron's Muon is named"
   TrainingPlan split = plan_of("llama-3.2-1b");
   split.model_code = ModelCode::megatron;
   split.optimizer.kind = OptimizerKind::muon;
-  CHECK(generator_gaps(split).empty());
   split.parallel.tp = 2;
+  split.parallel.pp = 2;
+  CHECK(generator_gaps(split).empty());
+  split.parallel.schedule = PipelineSchedule::interleaved;
+  split.parallel.chunks = 2;
+  split.parallel.dp_kind = DataParallel::zero1;
   REQUIRE(generator_gaps(split).size() == 1);
-  CHECK_THAT(generator_gaps(split).front(), Contains("muon with tp"));
+  CHECK_THAT(generator_gaps(split).front(), Contains("pp-schedule interleaved"));
+  split.parallel.chunks = 1;
+  split.parallel.ep = 2;
+  REQUIRE(generator_gaps(split).size() == 1);
+  CHECK_THAT(generator_gaps(split).front(), Contains("muon with ep"));
 }
 
 TEST_CASE("plan: sequence lengths are used in turn", "[plan]") {

@@ -1,11 +1,13 @@
 """train_megatron.py [KEY=VALUE ...]: three steps of a GPTModel of Megatron-Core with its DDP, optimizer and schedules.
 
 12 layers of 1024 channels, 2 sequences of 1024 tokens, bf16; the keys are those of SETTINGS. Layers are the local
-ones, with torch's norms, since Transformer Engine and Apex have to be compiled. optimizer=muon needs Megatron-Core 0.19
-and emerging-optimizers 0.3; with sharded=1 it is the layer-wise distributed one.
+ones, with torch's norms, since Transformer Engine and Apex have to be compiled; fused=1 makes the blocks of their Adam
+and norm of gradients. optimizer=muon needs Megatron-Core 0.19 and emerging-optimizers 0.3; with sharded=1 it is the
+layer-wise distributed one, with layout=0 that of --no-use-layer-wise-param-layout.
 """
 import functools
 import os
+import pathlib
 import sys
 
 import torch
@@ -20,8 +22,10 @@ from megatron.core.transformer.module import Float16Module
 from megatron.core.transformer.transformer_config import TransformerConfig
 
 SETTINGS = {"model": "gpt", "tp": 1, "pp": 1, "chunks": 0, "sp": 0, "sharded": 0, "flash": 0, "overlap": 0,
-            "recompute": 0, "micro_batches": 1, "optimizer": "adam"}
-LENGTH, BATCH, VOCABULARY, LAYERS, HIDDEN, HEADS = 1024, 2, 50304, 12, 1024, 16
+            "recompute": 0, "micro_batches": 1, "optimizer": "adam", "fused": 0, "layout": 1, "muon_tp_mode": "duplicated",
+            "muon_split_qkv": 1, "muon_nesterov": 0, "layers": 12, "hidden": 1024, "ffn": 2816, "heads": 16, "groups": 8,
+            "vocabulary": 50304, "length": 1024}
+BATCH = 2
 
 
 def read_settings():
@@ -59,18 +63,29 @@ def allow_sequence_parallel_norms():
     torch_norm.WrappedTorchNorm.__new__ = make
 
 
+def use_fused_adam():
+    """What Transformer Engine's and Apex's kernels allocate, in place of torch's AdamW."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+    import megatron.core.optimizer
+    from record_megatron import make_fused_adam, multi_tensor_kernels
+    multi_tensor_kernels(torch)
+    torch.optim.AdamW = megatron.core.optimizer.Adam = make_fused_adam(torch)
+
+
 def transformer(s):
     is_gpt = s["model"] == "gpt"
     recompute = dict(recompute_granularity="full", recompute_method="uniform", recompute_num_layers=1)
     return TransformerConfig(
-        num_layers=LAYERS, hidden_size=HIDDEN, num_attention_heads=HEADS, num_query_groups=HEADS if is_gpt else 8,
-        ffn_hidden_size=4 * HIDDEN if is_gpt else 2816, hidden_dropout=0.0, attention_dropout=0.0,
+        num_layers=s["layers"], hidden_size=s["hidden"], num_attention_heads=s["heads"],
+        num_query_groups=s["heads"] if is_gpt else s["groups"],
+        ffn_hidden_size=4 * s["hidden"] if is_gpt else s["ffn"], hidden_dropout=0.0, attention_dropout=0.0,
         normalization="LayerNorm" if is_gpt else "RMSNorm", add_bias_linear=is_gpt, gated_linear_unit=not is_gpt,
         activation_func=torch.nn.functional.gelu if is_gpt else torch.nn.functional.silu, bias_activation_fusion=True,
         bias_dropout_fusion=True, masked_softmax_fusion=False, attention_softmax_in_fp32=False, apply_rope_fusion=False,
         tensor_model_parallel_size=s["tp"], pipeline_model_parallel_size=s["pp"], sequence_parallel=bool(s["sp"]),
         virtual_pipeline_model_parallel_size=s["chunks"] or None, gradient_accumulation_fusion=False,
         persist_layer_norm=False, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
+        deallocate_pipeline_outputs=True,
         **(recompute if s["recompute"] else {}))
 
 
@@ -78,14 +93,14 @@ def make_chunk(s, config, chunk):
     stage = {} if chunk is None else {"ignore_virtual": False, "vp_stage": chunk}
     is_gpt = s["model"] == "gpt"
     model = GPTModel(
-        config, get_gpt_layer_local_spec(normalization=None if is_gpt else "RMSNorm"), vocab_size=VOCABULARY,
-        max_sequence_length=LENGTH, pre_process=parallel_state.is_pipeline_first_stage(**stage),
+        config, get_gpt_layer_local_spec(normalization=None if is_gpt else "RMSNorm"), vocab_size=s["vocabulary"],
+        max_sequence_length=s["length"], pre_process=parallel_state.is_pipeline_first_stage(**stage),
         post_process=parallel_state.is_pipeline_last_stage(**stage), share_embeddings_and_output_weights=is_gpt,
         position_embedding_type="learned_absolute" if is_gpt else "rope", vp_stage=chunk).cuda()
     ddp = DistributedDataParallelConfig(grad_reduce_in_fp32=True, overlap_grad_reduce=bool(s["overlap"]),
-                                        use_distributed_optimizer=bool(s["sharded"]))
+                                        use_distributed_optimizer=bool(s["sharded"] and s["layout"]))
     module = Float16Module(config, model)
-    layout = layer_wise_layout(ddp, module) if s["sharded"] and s["optimizer"] == "muon" else {}
+    layout = layer_wise_layout(ddp, module) if s["sharded"] and s["layout"] and s["optimizer"] == "muon" else {}
     return DistributedDataParallel(config, ddp, module, disable_bucketing=bool(chunk), **layout)
 
 
@@ -97,9 +112,9 @@ def layer_wise_layout(ddp, module):
         list(module.parameters()), None, parallel_state.get_data_parallel_world_size(), ddp)}
 
 
-def batches():
+def batches(s):
     while True:
-        yield torch.zeros((BATCH, LENGTH), dtype=torch.long)
+        yield torch.zeros((BATCH, s["length"]), dtype=torch.long)
 
 
 def mean_loss(mask, losses):
@@ -107,14 +122,19 @@ def mean_loss(mask, losses):
     return loss, {"loss": loss.detach()}
 
 
-def forward_step(needs_mask, iterator, model):
-    ids = next(iterator).cuda()
-    positions = torch.arange(LENGTH, device="cuda").expand_as(ids)
+def forward_step(s, iterator, model):
+    ids, labels, positions = (next(iterator).cuda() for _ in range(3))
     loss_mask = torch.ones(ids.shape, device="cuda")
     hidden = None
-    if needs_mask:
-        hidden = torch.triu(torch.ones((1, 1, LENGTH, LENGTH), dtype=torch.bool, device="cuda"), 1)
-    return model(ids, positions, hidden, labels=ids), functools.partial(mean_loss, loss_mask)
+    if not s["flash"]:
+        hidden = torch.triu(torch.ones((1, 1, s["length"], s["length"]), dtype=torch.bool, device="cuda"), 1)
+    return model(ids, positions, hidden, labels=labels), functools.partial(mean_loss, loss_mask)
+
+
+def muon_options(s):
+    """--muon-tp-mode, --muon-no-split-qkv and --muon-nesterov."""
+    return {key: value if isinstance(value, str) else bool(value) for key, value in s.items() if key.startswith("muon_")} \
+        if s["optimizer"] == "muon" else {}
 
 
 def train(s, config, models):
@@ -122,18 +142,18 @@ def train(s, config, models):
     optimizer = get_megatron_optimizer(
         OptimizerConfig(optimizer=s["optimizer"], lr=1e-4, bf16=True, params_dtype=torch.bfloat16, clip_grad=1.0,
                         use_distributed_optimizer=bool(s["sharded"]) and not is_layer_wise,
-                        **({"use_layer_wise_distributed_optimizer": True} if is_layer_wise else {})), models)
+                        **({"use_layer_wise_distributed_optimizer": True} if is_layer_wise else {}), **muon_options(s)), models)
     config.grad_scale_func, config.finalize_model_grads_func = optimizer.scale_loss, finalize_model_grads
     several = len(models) > 1
-    data = [batches() for _ in models] if several else batches()
+    data = [batches(s) for _ in models] if several else batches(s)
     for _ in range(3):
         for model in models:
             model.zero_grad_buffer()
         optimizer.zero_grad()
         get_forward_backward_func()(
-            forward_step_func=functools.partial(forward_step, not s["flash"]), data_iterator=data,
-            model=models if several else models[0], num_microbatches=s["micro_batches"], seq_length=LENGTH,
-            micro_batch_size=BATCH, decoder_seq_length=LENGTH, forward_only=False)
+            forward_step_func=functools.partial(forward_step, s), data_iterator=data,
+            model=models if several else models[0], num_microbatches=s["micro_batches"], seq_length=s["length"],
+            micro_batch_size=BATCH, decoder_seq_length=s["length"], forward_only=False)
         optimizer.step()
 
 
@@ -141,6 +161,8 @@ def main():
     s = read_settings()
     if s["flash"]:
         use_flash_attention()
+    if s["fused"]:
+        use_fused_adam()
     if s["sp"]:
         allow_sequence_parallel_norms()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

@@ -235,6 +235,12 @@ class TrainingOptions(TypedDict, total=False):
     """ring, ulysses: Megatron's cp_comm_type p2p, a2a: ring, ulysses, distributed-attention, ring-self-attention; with transformers' models ring is PyTorch's context_parallel(), ulysses DeepSpeed's UlyssesSPAttentionHF, distributed-attention its DistributedAttention; ring-self-attention: Li et al. 2021, by Colossal-AI's layer in a plain loop; default ring"""
     moe_capacity_factor: float | str
     """every expert takes X times its even share of tokens, padded; none: dropless; --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; default none"""
+    muon_tp_mode: str
+    """blockwise, duplicated, distributed: what Megatron's Muon makes orthogonal of a matrix split over tp: blockwise, duplicated, distributed; a rank's part alone, the gathered whole, or the part with sums over the ranks; default duplicated"""
+    muon_split_qkv: bool
+    """Megatron's Muon makes queries, keys and values orthogonal apart; default true"""
+    muon_nesterov: bool
+    """Megatron's Muon has Nesterov momentum; default false"""
     apex_bucket_mb: float
     """size of the buckets of Apex's DistributedFusedAdam; default 100"""
     apex_remainders: bool

@@ -120,6 +120,30 @@ TEST_CASE("programs: Megatron-LM's options become the same options here",
   CHECK(fate_of(source, "fp8-format") == KeyFate::not_supported);
 }
 
+TEST_CASE("programs: Megatron-LM's Muon, and how it is distributed", "[plan][sources][programs]") {
+  const auto line = [](const std::string& more) {
+    return from_line("torchrun --nproc_per_node 8 pretrain_gpt.py" + std::string(kLlama) + more);
+  };
+  const PlanSource source = line(
+      " --optimizer dist_muon --muon-tp-mode blockwise --muon-no-split-qkv"
+      " --muon-nesterov --muon-momentum 0.9 --muon-scalar-optimizer lion");
+  const OptionWords words = words_of(source);
+  CHECK(word(words, "optimizer") == "muon");
+  CHECK(word(words, "dp-kind") == "zero1");
+  CHECK(word(words, "muon-tp-mode") == "blockwise");
+  CHECK(word(words, "muon-split-qkv") == "false");
+  CHECK(word(words, "muon-nesterov") == "true");
+  CHECK(fate_of(source, "muon-momentum") == KeyFate::no_effect);
+  CHECK(fate_of(source, "muon-scalar-optimizer") == KeyFate::not_supported);
+  CHECK(word(words_of(line(" --optimizer muon")), "dp-kind").empty());
+  constexpr std::string_view kUnpacked = "no-use-layer-wise-param-layout";
+  CHECK(fate_of(line(" --optimizer muon --no-use-layer-wise-param-layout"), kUnpacked) ==
+        KeyFate::no_effect);
+  CHECK(fate_of(line(" --optimizer muon --use-distributed-optimizer"
+                     " --no-use-layer-wise-param-layout"),
+                kUnpacked) == KeyFate::not_supported);
+}
+
 TEST_CASE("programs: Megatron-LM's model is GPT-2's where nothing else is said",
           "[plan][sources][programs]") {
   const std::string sizes =

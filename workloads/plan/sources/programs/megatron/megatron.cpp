@@ -22,6 +22,9 @@ void finish_megatron(const SettingList& all, SourceKeys& keys) {
   if (all.is_on("fp16") && !all.is_on("accumulate_allreduce_grads_in_fp32")) {
     offer_megatron("fp32-grads", "false", keys);
   }
+  if (all.text("optimizer") == "dist_muon") {  // validate_args: muon, layer-wise distributed
+    offer({"optimizer", "dist_muon"}, "dp-kind", "zero1", keys);
+  }
 }
 
 constexpr std::array kMegatronDefaults{ProgramDefault{"attention_dropout", "0.1"},

@@ -67,7 +67,6 @@ inline constexpr std::array kMegatronParallel{
     ignored("no_delay_grad_reduce", "when gradients are reduced; no memory"),
     ignored("delay_param_gather", "when gradients are reduced; no memory"),
     unsupported("ddp_param_name_patterns_for_fp32_local_accumulation", "some gradients in fp32"),
-    ignored("no_use_layer_wise_param_layout", "read with the layer-wise optimizer only"),
     unsupported("overlap_param_gather_with_optimizer_step",
                 "the first gather overlaps with the optimizer"),
     unsupported("num_distributed_optimizer_instances",

@@ -141,6 +141,20 @@ void read_distributed(const Setting& setting, const SettingList& all, SourceKeys
   }
 }
 
+/// Without the layout whole parameters, Adam's as well, go to ranks in turn by size
+/// (_shard_params_ping_pong), and are gathered from flat copies.
+void read_layer_wise_layout(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::string optimizer = all.text("optimizer").value_or("adam");
+  const bool is_layer_wise =
+      optimizer == "dist_muon" || (optimizer == "muon" && is_set(all, "use_distributed_optimizer"));
+  if (setting.value == "true" && is_layer_wise) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "parameters are gathered from flat copies after each step");
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "read with the layer-wise optimizer only");
+  }
+}
+
 /// Shards of gradients and parameters are refused with Megatron's model, which says so.
 void read_fsdp(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   constexpr std::array kShardings{ValueWord{"no_shard", "ddp"}, ValueWord{"optim", "zero1"},

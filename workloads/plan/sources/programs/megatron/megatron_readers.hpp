@@ -18,6 +18,7 @@ void read_sequence_parallel(const Setting& setting, const SettingList& all, Sour
 void read_cp_type(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_expert_tp(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_distributed(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_layer_wise_layout(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_fsdp(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_sharding(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_granularity(const Setting& setting, const SettingList& all, SourceKeys& keys);

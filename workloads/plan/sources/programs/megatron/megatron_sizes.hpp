@@ -15,8 +15,9 @@ using namespace reasons;
 
 inline constexpr std::array kBf16{ValueWord{"true", "bf16"}, ValueWord{"false", ""}};
 inline constexpr std::array kFp16{ValueWord{"true", "fp16"}, ValueWord{"false", ""}};
-inline constexpr std::array kMegatronOptimizers{ValueWord{"adam", "adamw"},
-                                                ValueWord{"muon", "muon"}, ValueWord{"sgd", "sgd"}};
+inline constexpr std::array kMegatronOptimizers{
+    ValueWord{"adam", "adamw"}, ValueWord{"muon", "muon"}, ValueWord{"dist_muon", "muon"},
+    ValueWord{"sgd", "sgd"}};
 inline constexpr std::array kTurnedOff{ValueWord{"true", "false"}, ValueWord{"false", ""}};
 inline constexpr std::array kUnpadded{ValueWord{"true", "1"}, ValueWord{"false", ""}};
 inline constexpr std::array kAttentionBackends{
@@ -65,6 +66,14 @@ inline constexpr std::array kMegatronSizes{
     becomes("use_flash_attn_v2", "attention", kFlash),
     becomes("use_flash_attn_triton", "attention", kFlash),
     by_context("use_distributed_optimizer", read_distributed),
+    by_context("no_use_layer_wise_param_layout", read_layer_wise_layout),
+    becomes("muon_tp_mode", "muon-tp-mode"),
+    becomes("muon_no_split_qkv", "muon-split-qkv", kTurnedOff),
+    becomes("muon_nesterov", "muon-nesterov"),
+    unsupported("muon_fp32_matmul_prec", "Newton-Schulz iterations in fp32 instead of bf16",
+                "medium"),
+    unsupported("muon_use_syrk", "a Triton kernel for Gram matrices"),
+    unsupported("muon_scalar_optimizer", "one state of embeddings and vectors", "adam"),
     becomes("use_torch_fsdp2", "dp-kind", kSharded),
     by_context("use_megatron_fsdp", read_fsdp),
     by_context("use_custom_fsdp", read_fsdp),
