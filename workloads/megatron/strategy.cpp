@@ -38,12 +38,12 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
       ddp_(first_buffer(model, plan), plan.parallel, data_group(plan.parallel),
            shared_embedding(first_buffer(model, plan), plan)) {
   const Parallelism& parallel = plan.parallel;
+  if (parallel.ep > 1) {
+    expert_ddp_.emplace(expert_parameters(model, parallel), parallel, expert_data_group(parallel));
+  }
   if (plan.optimizer.kind == OptimizerKind::muon) {
     make_muon();
     return;
-  }
-  if (parallel.ep > 1) {
-    expert_ddp_.emplace(expert_parameters(model, parallel), parallel, expert_data_group(parallel));
   }
   optimizer_.emplace(ddp_, plan.precision);
   if (expert_ddp_) {
@@ -51,8 +51,8 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
   }
 }
 
-// _get_megatron_emerging_optimizer: a chain of Muon and Adam. LayerWiseDistributedOptimizer is made
-// after Adam's DistributedOptimizer.
+// _get_megatron_emerging_optimizer: a chain of Muon, that of spread experts and Adam.
+// LayerWiseDistributedOptimizer is made after Adam's DistributedOptimizer.
 void MegatronStrategy::make_muon() {
   const auto make_adam = [this] { optimizer_.emplace(ddp_, plan_.precision, Managed::others); };
   if (is_layer_wise(plan_)) {
@@ -62,6 +62,10 @@ void MegatronStrategy::make_muon() {
   }
   muon_.emplace(matrix_ddp_ ? *matrix_ddp_ : ddp_, plan_.precision, Managed::matrices,
                 muon_of(plan_, tp_group_));
+  if (expert_ddp_) {
+    expert_muon_.emplace(*expert_ddp_, plan_.precision, Managed::matrices,
+                         muon_of(plan_, tp_group_));
+  }
   if (!optimizer_) {
     make_adam();
   }
@@ -77,12 +81,10 @@ void MegatronStrategy::for_each_buffer(void (DistributedDataParallel::*call)()) 
 }
 
 void MegatronStrategy::for_each_optimizer(void (MixedPrecisionOptimizer::*call)()) {
-  if (muon_) {
-    ((*muon_).*call)();
-  }
-  ((*optimizer_).*call)();
-  if (expert_optimizer_) {
-    ((*expert_optimizer_).*call)();
+  for (auto* optimizer : {&muon_, &expert_muon_, &optimizer_, &expert_optimizer_}) {
+    if (*optimizer) {
+      ((**optimizer).*call)();
+    }
   }
 }
 
@@ -138,7 +140,7 @@ void MegatronStrategy::prepare_gradients() {
 // (grads_states_parallel_group_is_shared), otherwise one for each.
 void MegatronStrategy::clip_gradients() {
   prepare_gradients();
-  if (ddp_.is_distributed()) {
+  if (ddp_.is_distributed() || !expert_ddp_) {
     optimizer_->clip_grad_norm();
   } else {
     for_each_optimizer(&MixedPrecisionOptimizer::clip_grad_norm);

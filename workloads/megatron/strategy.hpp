@@ -43,6 +43,7 @@ class MegatronStrategy : public Strategy {
   std::optional<DistributedDataParallel> matrix_ddp_;  ///< of those that Muon updates layer-wise
   std::optional<DistributedDataParallel> expert_ddp_;  ///< of experts spread over ranks
   std::optional<MixedPrecisionOptimizer> muon_;
+  std::optional<MixedPrecisionOptimizer> expert_muon_;       ///< of experts spread over ranks
   std::optional<MixedPrecisionOptimizer> optimizer_;         ///< made after all buffers
   std::optional<MixedPrecisionOptimizer> expert_optimizer_;  ///< the second of a ChainedOptimizer
   int backwards_ = 0;                                        ///< in this step

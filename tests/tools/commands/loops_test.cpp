@@ -197,6 +197,21 @@ TEST_CASE("loops: Megatron-Core's Muon on tensor- and pipeline-parallel ranks", 
   check_peaks(recording, plan, {.allocated = allocated, .reserved = 1e-9}, {.rank = rank});
 }
 
+TEST_CASE("loops: Megatron-Core's Muon of mixtures", "[cli][megatron]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>(
+      {{"megatron-muon-experts", "0", "--dp 2"},
+       {"megatron-muon-experts-ep2-rank1", "1", "--dp 4 --ep 2"},
+       {"megatron-muon-experts-ep2-tp2-rank3", "3", "--dp 2 --ep 2 --tp 2 --sp"}}));
+  CAPTURE(recording);
+  CHECK(different_in_optimizer(
+            recording,
+            "megatron-muon-experts.json " + options +
+                " --framework megatron --optimizer muon --batch 2 --seq 256 --checkpoint full "
+                "--wgrad-fusion false --rope-fusion false --vocab-divisor 1 "
+                "--moe-capacity-factor 1.25 --gpu h100-80 --steps 3",
+            rank) == 0);
+}
+
 TEST_CASE("loops: Muon on shards of FSDP1 is left to PyTorch", "[cli][framework]") {
   const auto gap =
       run_line("simulate --engine model --optimizer muon --dp 4 --dp-kind fsdp1 --model " + kLoops +

@@ -244,10 +244,12 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&
-                  (p.ep > 1 || f.plan->framework == Framework::nemo);
+                  ((p.ep > 1 && p.dp_kind == DataParallel::zero1) ||
+                   f.plan->framework == Framework::nemo);
          },
-         "optimizer muon with ep or framework nemo: not supported yet by the simulation; record "
-         "the script instead (highwater record), or omit them"},
+         "optimizer muon with ep and zero1, or with framework nemo: not supported yet by the "
+         "simulation; record the script instead (highwater record), or use dp-kind ddp and "
+         "framework megatron"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&

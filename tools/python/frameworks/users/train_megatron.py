@@ -24,7 +24,7 @@ from megatron.core.transformer.transformer_config import TransformerConfig
 SETTINGS = {"model": "gpt", "tp": 1, "pp": 1, "chunks": 0, "sp": 0, "sharded": 0, "flash": 0, "overlap": 0,
             "recompute": 0, "micro_batches": 1, "optimizer": "adam", "fused": 0, "layout": 1, "muon_tp_mode": "duplicated",
             "muon_split_qkv": 1, "muon_nesterov": 0, "layers": 12, "hidden": 1024, "ffn": 2816, "heads": 16, "groups": 8,
-            "vocabulary": 50304, "length": 1024}
+            "vocabulary": 50304, "length": 1024, "experts": 0, "ep": 1}
 BATCH = 2
 
 
@@ -72,6 +72,14 @@ def use_fused_adam():
     torch.optim.AdamW = megatron.core.optimizer.Adam = make_fused_adam(torch)
 
 
+def mixture(s):
+    """Two experts a token, each of which takes its even share and a quarter more."""
+    return dict(num_moe_experts=s["experts"], moe_router_topk=2, moe_ffn_hidden_size=s["ffn"], moe_router_dtype="fp32",
+                expert_model_parallel_size=s["ep"], moe_token_dispatcher_type="alltoall",
+                moe_router_load_balancing_type="none", moe_expert_capacity_factor=1.25,
+                moe_pad_expert_input_to_capacity=True)
+
+
 def transformer(s):
     is_gpt = s["model"] == "gpt"
     recompute = dict(recompute_granularity="full", recompute_method="uniform", recompute_num_layers=1)
@@ -85,7 +93,7 @@ def transformer(s):
         tensor_model_parallel_size=s["tp"], pipeline_model_parallel_size=s["pp"], sequence_parallel=bool(s["sp"]),
         virtual_pipeline_model_parallel_size=s["chunks"] or None, gradient_accumulation_fusion=False,
         persist_layer_norm=False, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
-        deallocate_pipeline_outputs=True,
+        deallocate_pipeline_outputs=True, **(mixture(s) if s["experts"] else {}),
         **(recompute if s["recompute"] else {}))
 
 
@@ -93,7 +101,8 @@ def make_chunk(s, config, chunk):
     stage = {} if chunk is None else {"ignore_virtual": False, "vp_stage": chunk}
     is_gpt = s["model"] == "gpt"
     model = GPTModel(
-        config, get_gpt_layer_local_spec(normalization=None if is_gpt else "RMSNorm"), vocab_size=s["vocabulary"],
+        config, get_gpt_layer_local_spec(num_experts=s["experts"] or None, moe_grouped_gemm=False,
+                                         normalization=None if is_gpt else "RMSNorm"), vocab_size=s["vocabulary"],
         max_sequence_length=s["length"], pre_process=parallel_state.is_pipeline_first_stage(**stage),
         post_process=parallel_state.is_pipeline_last_stage(**stage), share_embeddings_and_output_weights=is_gpt,
         position_embedding_type="learned_absolute" if is_gpt else "rope", vp_stage=chunk).cuda()
@@ -167,7 +176,7 @@ def main():
         allow_sequence_parallel_norms()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     torch.distributed.init_process_group("nccl")
-    parallel_state.initialize_model_parallel(s["tp"], s["pp"], s["chunks"] or None)
+    parallel_state.initialize_model_parallel(s["tp"], s["pp"], s["chunks"] or None, expert_model_parallel_size=s["ep"])
     tensor_parallel.model_parallel_cuda_manual_seed(1)
     config = transformer(s)
     models = [make_chunk(s, config, chunk) for chunk in (range(s["chunks"]) if s["chunks"] else [None])]
