@@ -212,12 +212,18 @@ TEST_CASE("loops: Megatron-Core's Muon of mixtures", "[cli][megatron]") {
             rank) == 0);
 }
 
-TEST_CASE("loops: Muon on shards of FSDP1 is left to PyTorch", "[cli][framework]") {
-  const auto gap =
-      run_line("simulate --engine model --optimizer muon --dp 4 --dp-kind fsdp1 --model " + kLoops +
-               "muon-llama.json --precision bf16 --gpu h100-80");
-  CHECK(gap.code == ExitCode::usage);
-  CHECK_THAT(gap.err, Catch::Contains("--engine torch"));
+TEST_CASE("loops: Muon on shards of FSDP1 fails in PyTorch, on those of HSDP it is left to it",
+          "[cli][framework]") {
+  const auto told = [](const std::string& kind) {
+    const auto gap =
+        run_line("simulate --engine model --optimizer muon --dp 4 --dp-kind " + kind + " --model " +
+                 kLoops + "muon-llama.json --precision bf16 --gpu h100-80");
+    CHECK(gap.code == ExitCode::usage);
+    return gap.err;
+  };
+  CHECK_THAT(told("fsdp1"), Catch::Contains("Muon only supports 2D parameters"));
+  CHECK_THAT(told("fsdp1 --strategy no_shard"), Catch::Contains("--engine torch"));
+  CHECK_THAT(told("fsdp2 --dp-replicate 2"), Catch::Contains("--engine torch"));
 }
 
 TEST_CASE("loops: context_parallel() around transformers' models has the peaks of the recordings",

@@ -77,6 +77,15 @@ constexpr std::array kOptimizerRules{
                   torch_is_before(f, {2, 9});
          },
          "optimizer muon: PyTorch has it since 2.9; use a newer --torch"},
+    // torch/optim/_muon.py: the constructor, or the step where it was made before the wrapping.
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return f.plan->optimizer.kind == OptimizerKind::muon && is_fsdp1(p) &&
+                  p.fsdp.strategy != ShardingStrategy::no_shard && p.dp > p.fsdp.replicas;
+         },
+         "optimizer muon with dp-kind fsdp1: shards of a FlatParameter are vectors, with "
+         "use-orig-params as well, and PyTorch ends (\"Muon only supports 2D parameters\"); use "
+         "dp-kind fsdp2, whose shards are matrices"},
     Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.impl == OptimizerImpl::fused && torch_is_before(f, {2, 3}) &&
                   is_any(f.plan->optimizer.kind, {OptimizerKind::sgd, OptimizerKind::sgd_momentum});
