@@ -38,8 +38,13 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
       ddp_(first_buffer(model, plan), plan.parallel, data_group(plan.parallel),
            shared_embedding(first_buffer(model, plan), plan)) {
   const Parallelism& parallel = plan.parallel;
+  if (is_layer_wise(plan)) {
+    matrix_ddp_.emplace(matrices_of(dense_parameters(model, parallel)), parallel,
+                        data_group(parallel), std::nullopt, Shards::parameters);
+  }
   if (parallel.ep > 1) {
-    expert_ddp_.emplace(expert_parameters(model, parallel), parallel, expert_data_group(parallel));
+    expert_ddp_.emplace(expert_parameters(model, parallel), parallel, expert_data_group(parallel),
+                        std::nullopt, is_layer_wise(plan) ? Shards::parameters : Shards::bytes);
   }
   if (plan.optimizer.kind == OptimizerKind::muon) {
     make_muon();
@@ -52,18 +57,18 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
 }
 
 // _get_megatron_emerging_optimizer: a chain of Muon, that of spread experts and Adam.
-// LayerWiseDistributedOptimizer is made after Adam's DistributedOptimizer.
+// LayerWiseDistributedOptimizer is made after Adam's DistributedOptimizer, and has the experts
+// itself.
 void MegatronStrategy::make_muon() {
   const auto make_adam = [this] { optimizer_.emplace(ddp_, plan_.precision, Managed::others); };
-  if (is_layer_wise(plan_)) {
-    matrix_ddp_.emplace(matrices_of(dense_parameters(model_, plan_.parallel)), plan_.parallel,
-                        data_group(plan_.parallel), std::nullopt, Shards::parameters);
+  if (matrix_ddp_) {
     make_adam();
   }
   muon_.emplace(matrix_ddp_ ? *matrix_ddp_ : ddp_, plan_.precision, Managed::matrices,
                 muon_of(plan_, tp_group_));
   if (expert_ddp_) {
-    expert_muon_.emplace(*expert_ddp_, plan_.precision, Managed::matrices,
+    expert_muon_.emplace(*expert_ddp_, plan_.precision,
+                         matrix_ddp_ ? Managed::more_matrices : Managed::matrices,
                          muon_of(plan_, tp_group_));
   }
   if (!optimizer_) {

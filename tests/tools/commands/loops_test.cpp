@@ -201,6 +201,7 @@ TEST_CASE("loops: Megatron-Core's Muon of mixtures", "[cli][megatron]") {
   const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>(
       {{"megatron-muon-experts", "0", "--dp 2"},
        {"megatron-muon-experts-ep2-rank1", "1", "--dp 4 --ep 2"},
+       {"megatron-muon-experts-ep2-zero1-rank6", "6", "--dp 8 --ep 2 --dp-kind zero1"},
        {"megatron-muon-experts-ep2-tp2-rank3", "3", "--dp 2 --ep 2 --tp 2 --sp"}}));
   CAPTURE(recording);
   CHECK(different_in_optimizer(

@@ -31,7 +31,7 @@ MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, P
     }
     found_inf_ = number(1, DType::fp32, Category::optimizer_state);
     overflow_ = number(1, DType::int32, Category::optimizer_state);
-  } else {
+  } else if (managed_ != Managed::more_matrices) {
     scale_ = number(1, DType::fp32, Category::optimizer_state);
   }
   make_slots(true);
@@ -51,7 +51,7 @@ std::optional<Range> MixedPrecisionOptimizer::owned(std::size_t param) const {
 }
 
 bool MixedPrecisionOptimizer::manages(const Tensor& param) const {
-  return managed_ == Managed::all || param->is_target == (managed_ == Managed::matrices);
+  return managed_ == Managed::all || param->is_target == is_muon();
 }
 
 // param.detach().clone().float(), of the shard if there are shards.
@@ -59,8 +59,7 @@ Tensor MixedPrecisionOptimizer::updated_copy(const Tensor& param, const Range& p
   if (param.dtype() == DType::fp32) {
     return param;
   }
-  const eager::Dims sizes =
-      managed_ == Managed::matrices ? param.sizes() : eager::Dims{part.size()};
+  const eager::Dims sizes = is_muon() ? param.sizes() : eager::Dims{part.size()};
   const Tensor copy = eager::empty(runtime_, sizes, param.dtype());
   Tensor updated = eager::to_dtype(copy, DType::fp32);
   runtime_.categorize(updated, Category::optimizer_state);
@@ -72,7 +71,7 @@ void MixedPrecisionOptimizer::make_slots(bool matrices) {
   const std::size_t count = ddp_.named().size();
   for (std::size_t at = 0; at < count; ++at) {
     // Shards come in the order of the buffer, from the last parameter to the first.
-    const bool are_shards = ddp_.is_distributed() && managed_ != Managed::matrices;
+    const bool are_shards = ddp_.is_distributed() && !is_muon();
     const std::size_t i = are_shards ? count - 1 - at : at;
     const Tensor& param = ddp_.named()[i].tensor;
     const auto part = owned(i);
@@ -157,7 +156,7 @@ void MixedPrecisionOptimizer::step() {
   for (Slot& slot : slots_) {
     if (!slot.exp_avg.defined()) {
       for (Tensor* moment : {&slot.exp_avg, &slot.exp_avg_sq}) {
-        if (managed_ == Managed::matrices && moment == &slot.exp_avg_sq) {
+        if (is_muon() && moment == &slot.exp_avg_sq) {
           continue;
         }
         const eager::OpScope op(runtime_, "zeros_like");
@@ -166,7 +165,7 @@ void MixedPrecisionOptimizer::step() {
       }
     }
   }
-  if (managed_ == Managed::matrices) {
+  if (is_muon()) {
     update_by_muon();
   } else {
     runtime_.launch(1);

@@ -24,7 +24,12 @@ struct Muon {
 };
 
 /// Which parameters of a DistributedDataParallel an optimizer has.
-enum class Managed : std::uint8_t { all, matrices, others };
+enum class Managed : std::uint8_t {
+  all,
+  matrices,
+  more_matrices,  ///< of an optimizer that has those of another as well
+  others
+};
 
 class MixedPrecisionOptimizer {
  public:
@@ -61,6 +66,9 @@ class MixedPrecisionOptimizer {
   [[nodiscard]] Tensor number(std::int64_t count, DType dtype, Category category) const;
   void unscale();
   [[nodiscard]] bool manages(const Tensor& param) const;
+
+  [[nodiscard]] bool is_muon() const { return muon_.has_value(); }
+
   [[nodiscard]] Tensor updated_copy(const Tensor& param, const Range& part) const;
   void update_by_muon();
   [[nodiscard]] Tensor muon_update(const Slot& slot) const;

@@ -58,7 +58,8 @@ std::vector<std::vector<std::int64_t>> optimizer_shards(nn::Module& model,
   }
   std::optional<Buffer> experts;
   if (p.ep > 1) {
-    experts = buffer_of(expert_parameters(model, p), p, expert_data_group(p).ranks, std::nullopt);
+    experts = buffer_of(expert_parameters(model, p), p, expert_data_group(p).ranks, std::nullopt,
+                        is_layer_wise(plan) ? Shards::parameters : Shards::bytes);
   }
   std::vector<std::vector<std::int64_t>> shards(static_cast<std::size_t>(data_group(p).ranks));
   for (std::size_t place = 0; place < shards.size(); ++place) {

@@ -242,14 +242,11 @@ constexpr std::array kGeneratorGaps{
          "optimizer lomo or adalomo with pp, adalomo with lora (it has states of frozen parameters "
          "as well): not supported yet by the simulation; omit one of them"},
     Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&
-                  ((p.ep > 1 && p.dp_kind == DataParallel::zero1) ||
-                   f.plan->framework == Framework::nemo);
+                  f.plan->framework == Framework::nemo;
          },
-         "optimizer muon with ep and zero1, or with framework nemo: not supported yet by the "
-         "simulation; record the script instead (highwater record), or use dp-kind ddp and "
-         "framework megatron"},
+         "optimizer muon with framework nemo: not supported yet by the simulation; record the "
+         "script instead (highwater record), or use framework megatron"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&

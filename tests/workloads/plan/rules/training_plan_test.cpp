@@ -458,11 +458,10 @@ TEST_CASE("plan: what the simulation lacks of LOMO and Megatron's Muon is named"
   REQUIRE(generator_gaps(split).size() == 1);
   CHECK_THAT(generator_gaps(split).front(), Contains("pp-schedule interleaved"));
   split.parallel.chunks = 1;
-  split.parallel.ep = 2;
-  REQUIRE(generator_gaps(split).size() == 1);
-  CHECK_THAT(generator_gaps(split).front(), Contains("muon with ep and zero1"));
-  split.parallel.dp_kind = DataParallel::ddp;
   CHECK(generator_gaps(split).empty());
+  split.framework = Framework::nemo;
+  REQUIRE(generator_gaps(split).size() == 1);
+  CHECK_THAT(generator_gaps(split).front(), Contains("muon with framework nemo"));
 }
 
 TEST_CASE("plan: sequence lengths are used in turn", "[plan]") {

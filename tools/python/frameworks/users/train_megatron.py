@@ -118,7 +118,8 @@ def layer_wise_layout(ddp, module):
     from megatron.core.optimizer.layer_wise_optimizer import LayerWiseDistributedOptimizer, tag_params_for_buffer_routing
     tag_params_for_buffer_routing([module])
     return {"full_param_layout": LayerWiseDistributedOptimizer.compute_full_param_layout(
-        list(module.parameters()), None, parallel_state.get_data_parallel_world_size(), ddp)}
+        list(module.parameters()), None, parallel_state.get_data_parallel_world_size(), ddp,
+        expert_data_parallel_world_size=parallel_state.get_expert_data_parallel_world_size())}
 
 
 def batches(s):
