@@ -3,7 +3,8 @@
 12 layers of 1024 channels, 2 sequences of 1024 tokens, bf16; the keys are those of SETTINGS. Layers are the local
 ones, with torch's norms, since Transformer Engine and Apex have to be compiled; fused=1 makes the blocks of their Adam
 and norm of gradients. optimizer=muon needs Megatron-Core 0.19 and emerging-optimizers 0.3; with sharded=1 it is the
-layer-wise distributed one, with layout=0 that of --no-use-layer-wise-param-layout.
+layer-wise distributed one, with layout=0 that of --no-use-layer-wise-param-layout. deallocate=1 frees outputs that a stage
+has sent, as Megatron-LM always does.
 """
 import functools
 import os
@@ -24,7 +25,7 @@ from megatron.core.transformer.transformer_config import TransformerConfig
 SETTINGS = {"model": "gpt", "tp": 1, "pp": 1, "chunks": 0, "sp": 0, "sharded": 0, "flash": 0, "overlap": 0,
             "recompute": 0, "micro_batches": 1, "optimizer": "adam", "fused": 0, "layout": 1, "muon_tp_mode": "duplicated",
             "muon_split_qkv": 1, "muon_nesterov": 0, "layers": 12, "hidden": 1024, "ffn": 2816, "heads": 16, "groups": 8,
-            "vocabulary": 50304, "length": 1024, "experts": 0, "ep": 1}
+            "vocabulary": 50304, "length": 1024, "experts": 0, "ep": 1, "deallocate": 0}
 BATCH = 2
 
 
@@ -93,7 +94,7 @@ def transformer(s):
         tensor_model_parallel_size=s["tp"], pipeline_model_parallel_size=s["pp"], sequence_parallel=bool(s["sp"]),
         virtual_pipeline_model_parallel_size=s["chunks"] or None, gradient_accumulation_fusion=False,
         persist_layer_norm=False, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
-        deallocate_pipeline_outputs=True, **(mixture(s) if s["experts"] else {}),
+        deallocate_pipeline_outputs=bool(s["deallocate"]), **(mixture(s) if s["experts"] else {}),
         **(recompute if s["recompute"] else {}))
 
 
