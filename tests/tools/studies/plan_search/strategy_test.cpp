@@ -305,6 +305,24 @@ TEST_CASE("strategies: programs that divide a job alike are one row", "[cli][pla
   CHECK_FALSE(std::ranges::find_if(found.results, whole)->also.empty());
 }
 
+// Megatron with and without its distributed optimizer: the sums that both wait for take as long.
+TEST_CASE("strategies: what keeps whole what an equally fast row shards is left out",
+          "[cli][plan]") {
+  const StrategySearch found =
+      search(base("llama-160m"), 4, gib(16), {.only = "Megatron", .rows = 100});
+  REQUIRE_FALSE(found.results.empty());
+  for (const StrategyResult& row : found.results) {
+    const Parallelism& p = row.plan.parallel;
+    const auto is_faster_and_shards_more = [&](const StrategyResult& other) {
+      const Parallelism& q = other.plan.parallel;
+      return p.dp_kind == DataParallel::ddp && q.dp_kind == DataParallel::zero1 && p.dp == q.dp &&
+             p.tp == q.tp && p.pp == q.pp && p.cp == q.cp &&
+             other.time.sequences_per_second() >= row.time.sequences_per_second();
+    };
+    CHECK(std::ranges::none_of(found.results, is_faster_and_shards_more));
+  }
+}
+
 TEST_CASE("least memory: no simulation goes below it", "[cli][plan]") {
   for (const char* model : {"llama-160m", "gpt2", "mixtral-small", "t5-small"}) {
     TrainingPlan plan = base(model);
