@@ -162,7 +162,8 @@ class BestFirst {
   const VariationTrial& part_of(const Place& place) {
     if (!parts_.contains(place)) {
       std::vector<Place> places = places_ahead([](const Open&) { return true; });
-      places.insert(places.begin(), place);
+      places.push_back(place);
+      longest_first(places);
       keep_parts(places, pieces_.parts_of(places));
     }
     return parts_.at(place);
@@ -192,7 +193,17 @@ class BestFirst {
     if (found_.size() + 1 >= request_.options.rows) {
       return {};
     }
-    return places_ahead([&](const Open& open) { return !joins(open, row); });
+    std::vector<Place> places = places_ahead([&](const Open& open) { return !joins(open, row); });
+    longest_first(places);
+    return places;
+  }
+
+  /// A rank of a pipeline runs a share of the layers, so that its part takes less time. What takes
+  /// long comes first, or it would be waited for at the end.
+  void longest_first(std::vector<Place>& places) const {
+    std::ranges::stable_sort(places, {}, [this](const Place& place) {
+      return candidates_[place.candidate].plan.parallel.pp;
+    });
   }
 
   void keep_parts(const std::vector<Place>& places, std::vector<VariationTrial> trials) {

@@ -19,14 +19,23 @@ constexpr PieceNumber kRanks = PieceNumber{1} << 24U;
 
 constexpr PieceNumber kExtents = 3;
 
-/// The first failure in the order of the ranks, or what they come to together.
+bool is_too_large(const VariationTrial& rank) {
+  return rank.trial && !rank.trial->fits;
+}
+
+/// What does not fit in one rank does not fit, whatever becomes of the others, which may be left
+/// out. Else the first failure in the order of the ranks, or what they come to together.
 VariationTrial together(std::span<const VariationTrial> ranks) {
+  const auto failure = std::ranges::find_if(
+      ranks, [](const VariationTrial& rank) { return !rank.trial.has_value(); });
+  if (std::ranges::none_of(ranks, is_too_large) && failure != ranks.end()) {
+    return *failure;
+  }
   std::vector<MemoryTrial> trials;
   for (const VariationTrial& each : ranks) {
-    if (!each.trial) {
-      return each;
+    if (each.trial) {
+      trials.push_back(*each.trial);
     }
-    trials.push_back(*each.trial);
   }
   return {all_ranks(trials), ""};
 }
@@ -129,20 +138,28 @@ TrainingPlan TrialPieces::plan_of(const VariationPlace& place) const {
 }
 
 std::vector<VariationTrial> TrialPieces::need(const std::vector<PieceNumber>& numbers) {
-  std::map<PieceNumber, ShownShapes> shown;  // by variation and extent
+  std::map<PieceNumber, Siblings> siblings;  // by variation and extent
   for (const PieceNumber number : numbers) {
-    shown.try_emplace(number / kRanks);
+    siblings.try_emplace(number / kRanks);
   }
   return fleet_->need(kUncounted, job_, numbers, [&](PieceNumber number) {
-    return carried_out(number, shown.at(number / kRanks));
+    return carried_out(number, siblings.at(number / kRanks));
   });
 }
 
-VariationTrial TrialPieces::carried_out(PieceNumber number, ShownShapes& shown) const {
+VariationTrial TrialPieces::carried_out(PieceNumber number, Siblings& siblings) const {
   const VariationPlace place = place_of(number);
+  const auto extent = static_cast<Extent>(number / kRanks % kExtents);
+  if (siblings.is_too_large) {
+    return {MemoryTrial{.fits = false}, ""};
+  }
   try {
-    const auto extent = static_cast<Extent>(number / kRanks % kExtents);
-    return {simulated(plan_of(place), static_cast<int>(number % kRanks), extent, shown), ""};
+    const int rank = static_cast<int>(number % kRanks);
+    VariationTrial trial{simulated(plan_of(place), rank, extent, siblings.shown), ""};
+    if (extent == Extent::whole && is_too_large(trial)) {
+      siblings.is_too_large = true;
+    }
+    return trial;
   } catch (const InputError& error) {
     const std::string_view name = (*candidates_)[place.candidate].strategy->name;
     return {std::nullopt, fmt::format("{}: {}", name, error.what())};

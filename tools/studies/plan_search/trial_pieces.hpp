@@ -7,6 +7,7 @@
 // whole search asks of these is among it, or `merge` carries it out.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -68,12 +69,18 @@ class TrialPieces {
  private:
   enum class Extent : std::uint8_t { part, whole, unlimited };
 
+  /// What the ranks of a variation tell each other.
+  struct Siblings {
+    ShownShapes shown;
+    std::atomic<bool> is_too_large = false;  ///< a rank of the whole: the others need not run
+  };
+
   [[nodiscard]] PieceNumber number_of(const VariationPlace& place, Extent extent, int rank) const;
   [[nodiscard]] VariationPlace place_of(PieceNumber number) const;
   [[nodiscard]] TrainingPlan plan_of(const VariationPlace& place) const;
   void add_parts(const std::vector<VariationPlace>& places, std::vector<PieceNumber>& to) const;
   void add_ranks(const VariationPlace& place, Extent extent, std::vector<PieceNumber>& to) const;
-  [[nodiscard]] VariationTrial carried_out(PieceNumber number, ShownShapes& shown) const;
+  [[nodiscard]] VariationTrial carried_out(PieceNumber number, Siblings& siblings) const;
   [[nodiscard]] MemoryTrial simulated(const TrainingPlan& plan, int rank, Extent extent,
                                       ShownShapes& shown) const;
   [[nodiscard]] std::vector<VariationTrial> need(const std::vector<PieceNumber>& numbers);
