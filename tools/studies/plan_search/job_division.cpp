@@ -32,11 +32,12 @@ bool cuts_sequences_more(const Candidate& candidate, const StrategyResult& row) 
   return candidate.strategy == row.strategy && p.cp > q.cp && has_axes_of(p, q);
 }
 
-/// Whether the candidate only keeps whole on each rank what `row` shards.
+/// Whether the candidate only keeps whole on each rank what `row`, of the same program, shards.
 bool shards_less(const Candidate& candidate, const StrategyResult& row) {
   const Parallelism& p = candidate.plan.parallel;
   const Parallelism& q = row.plan.parallel;
-  return has_axes_of(p, q) && p.cp == q.cp && p.offload == q.offload && q.tp_kind == p.tp_kind &&
+  return candidate.plan.framework == row.plan.framework && has_axes_of(p, q) && p.cp == q.cp &&
+         p.offload == q.offload && p.tp_kind == q.tp_kind &&
          sharding_of(p.dp_kind) < sharding_of(q.dp_kind);
 }
 
