@@ -2,10 +2,12 @@
 #include <sched.h>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
 #include "tests/support/recorded_releases.hpp"
+#include "tools/studies/plan_search/job_division.hpp"
 #include "tools/studies/plan_search/least_memory.hpp"
 #include "tools/studies/plan_search/memory_trial.hpp"
 #include "tools/studies/plan_search/overlap_buffers.hpp"
@@ -305,21 +307,26 @@ TEST_CASE("strategies: programs that divide a job alike are one row", "[cli][pla
   CHECK_FALSE(std::ranges::find_if(found.results, whole)->also.empty());
 }
 
-// Megatron with and without its distributed optimizer: the sums that both wait for take as long.
-TEST_CASE("strategies: what keeps whole what an equally fast row shards is left out",
+TEST_CASE("strategies: what keeps whole what a row of the same program shards is needless",
           "[cli][plan]") {
-  const StrategySearch found =
-      search(base("llama-160m"), 4, gib(16), {.only = "Megatron", .rows = 100});
-  REQUIRE_FALSE(found.results.empty());
-  for (const StrategyResult& row : found.results) {
-    const Parallelism& p = row.plan.parallel;
-    const auto is_faster_and_shards_more = [&](const StrategyResult& other) {
-      const Parallelism& q = other.plan.parallel;
-      return p.dp_kind == DataParallel::ddp && q.dp_kind == DataParallel::zero1 && p.dp == q.dp &&
-             p.tp == q.tp && p.pp == q.pp && p.cp == q.cp &&
-             other.time.sequences_per_second() >= row.time.sequences_per_second();
-    };
-    CHECK(std::ranges::none_of(found.results, is_faster_and_shards_more));
+  Candidate whole;
+  whole.plan.framework = Framework::megatron;
+  whole.plan.parallel.dp = 4;
+  StrategyResult row;
+  row.plan = whole.plan;
+  row.plan.parallel.dp_kind = DataParallel::zero1;
+  CHECK(is_needless_beside(whole, row));
+  SECTION("not the other way round") {
+    std::swap(whole.plan.parallel.dp_kind, row.plan.parallel.dp_kind);
+    CHECK_FALSE(is_needless_beside(whole, row));
+  }
+  SECTION("not beside other sizes") {
+    row.plan.parallel.tp = 2;
+    CHECK_FALSE(is_needless_beside(whole, row));
+  }
+  SECTION("not beside another program's") {
+    row.plan.framework = Framework::nemo;
+    CHECK_FALSE(is_needless_beside(whole, row));
   }
 }
 
