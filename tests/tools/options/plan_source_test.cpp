@@ -47,6 +47,20 @@ TEST_CASE("from: the command line that it stands for, and each key", "[cli][from
   CHECK_THAT(shown, Contains("releases.accelerate") && Contains("no effect"));
 }
 
+TEST_CASE("from: a file names no code to run as its model", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "model.py", "def make():\n    pass\n");
+  write_file(folder / "train.yaml", "model_name_or_path: model.py:make\noutput_dir: out\n");
+  const CommandRun result = run({"simulate", "--from", folder / "train.yaml", "--gpu", "h100-80"});
+  CHECK(result.code == ExitCode::usage);
+  CHECK_THAT(result.err,
+             Contains("train.yaml: model_name_or_path model.py:make: not supported: names Python "
+                      "code to run, 'model.py:make', which a file cannot do; give --model on the "
+                      "command line"));
+  CHECK(run({"simulate", "--from", folder / "train.yaml", "--model", "gpt2", "--precision", "fp32"})
+            .code == ExitCode::ok);
+}
+
 TEST_CASE("from: options beside it win", "[cli][from]") {
   const auto batch = [](const std::string& more) {
     return json_of("simulate --engine model --from " + kPlans + "script.hwt.xz" + more)

@@ -10,6 +10,7 @@
 #include "tools/text/shell_word.hpp"
 #include "tools/text/usage_errors.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/options/file_words.hpp"
 #include "workloads/plan/options/read_plan.hpp"
 
 namespace highwater {
@@ -67,6 +68,9 @@ class GridReader {
       fail(option, unknown_option(option.name));
     }
     OptionWords words{{option.name, option.value}};
+    if (const Complaint complaint = complaint_about_file_word(words.front())) {
+      fail(option, *complaint);
+    }
     if (option.name != "model") {
       words.emplace_back("model", "gpt2");  // any model that is known
     }

@@ -111,11 +111,14 @@ bool names_file(const ModelConfig& config) {
          config.as<OtherConfig>().python.find(kBeforeFunction) != std::string::npos;
 }
 
-bool names_python_model(std::string_view text) {
+bool names_python_function(std::string_view text) {
   const std::size_t function = text.rfind(kBeforeFunction);
-  const bool names_function = function != std::string_view::npos && function > 0 &&
-                              function + kBeforeFunction.size() < text.size();
-  return names_function || names_library_model(text);
+  return function != std::string_view::npos && function > 0 &&
+         function + kBeforeFunction.size() < text.size();
+}
+
+bool names_python_model(std::string_view text) {
+  return names_python_function(text) || names_library_model(text);
 }
 
 ModelSpec python_model(const std::string& text) {

@@ -57,6 +57,9 @@ inline bool is_other(const ModelConfig& config) {
 /// The model that a config.json of an architecture without a family describes.
 OtherConfig read_other(const boost::json::object& config);
 
+/// Whether --model names a function of a Python file, FILE.py:function.
+bool names_python_function(std::string_view text);
+
 /// Whether --model names Python: FILE.py:function, or a model of timm, torchvision or diffusers as
 /// "timm:NAME".
 bool names_python_model(std::string_view text);

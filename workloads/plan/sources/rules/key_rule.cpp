@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "workloads/plan/options/file_words.hpp"
 #include "workloads/plan/options/read_plan.hpp"
 
 namespace highwater {
@@ -30,6 +31,9 @@ bool is_off(const Setting& setting, std::string_view off) {
 
 /// A file of a model's configuration that is not there says so in its own words.
 Complaint complaint_of(std::string_view option, const std::string& word) {
+  if (Complaint complaint = complaint_about_file_word({std::string(option), word})) {
+    return complaint;
+  }
   try {
     return complaint_about(option, word);
   } catch (const InputError& error) {
