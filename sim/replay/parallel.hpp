@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "traces/cancellation.hpp"
+#include "traces/program_ban.hpp"
 
 namespace highwater {
 
@@ -64,8 +65,10 @@ void for_each_index(std::size_t count, Work work) {
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failure;
   std::mutex failure_lock;
-  const auto run = [&, flag = cancel_flag(), most = detail::own_thread_limit] {
+  const auto run = [&, flag = cancel_flag(), most = detail::own_thread_limit,
+                    banned_by = program_ban()] {
     const CancelScope scope(flag);
+    const ProgramBan ban(banned_by);
     const ThreadLimitScope limit(most);
     for (std::size_t i = next++; i < count; i = next++) {
       try {

@@ -17,7 +17,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"simulate", "--model NAME|FILE [options]",
      "Simulates training a model: peak memory, its breakdown, and whether it fits on a GPU.",
      "highwater simulate --model llama-3-8b --batch 1 --seq 4096 --precision bf16 --gpu h100-80",
-     run_simulate},
+     run_simulate, Merging::allowed},
     {"generate", "--model NAME|FILE --output TRACE [options]",
      "Writes the allocation requests of a training plan as a trace, for replay and other tools.",
      "highwater generate --model gpt2 --batch 4 --output gpt2.hwt.zst", run_generate},
@@ -28,7 +28,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"plan", "--model NAME|FILE --gpu NAME [--gpus N] [options]",
      "Finds the best strategy and largest batch that fit, by LLMem's Algorithm 1 and by "
      "simulation.",
-     "highwater plan --model opt-1.3b --seq 512 --precision fp16 --gpu v100-16 --gpus 4", run_plan},
+     "highwater plan --model opt-1.3b --seq 512 --precision fp16 --gpu v100-16 --gpus 4", run_plan,
+     Merging::allowed},
     {"solve", "--for FIELD --model NAME|FILE [options]",
      "Solves a plan for a field, as plan --for does: the largest batch, the least memory, the "
      "fewest "
@@ -41,7 +42,7 @@ constexpr auto kCommands = std::to_array<Command>({
      "likely it runs out.",
      "highwater chance --model gpt2 --batch 8 --lengths lognormal:median=300,sigma=0.6,max=1024 "
      "--gpu 16GiB",
-     run_chance},
+     run_chance, Merging::allowed},
     {"replay", "FILE [options]",
      "Replays a memory snapshot or trace through the allocator model, under any settings.",
      "highwater replay snapshot.pickle --alloc-conf expandable_segments:True --capacity 80GiB",
@@ -65,7 +66,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"sweep", "FILE | --model NAME|FILE [options] [--set KEY=V1,V2,...]...",
      "Replays a file or a plan under every combination of settings, limits and plan options.",
      "highwater sweep snapshot.pickle --set expandable_segments=False,True --set capacity=auto",
-     run_sweep_command},
+     run_sweep_command, Merging::allowed},
     {"report", "FILE [FILE] | --model NAME [options]",
      "Writes a self-contained HTML page about a run: memory and tensors over time, segment maps, "
      "who holds memory; with a second file, a comparison of both.",
@@ -81,7 +82,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"validate", "[GRID | --recorded DIR | --reference FILE] [options]",
      "Compares closed forms, simulation and measurements: over a grid of plans, over recordings, "
      "or against published figures.",
-     "highwater validate --recorded recorded --only 'gpt2-*'", run_validate},
+     "highwater validate --recorded recorded --only 'gpt2-*'", run_validate, Merging::allowed},
     {"export", "[FILE | --model NAME|FILE] --output PATH [options]",
      "Exports a run, under any settings, for other tools: memory snapshot, Chrome trace, CSV, "
      "stacks.",
@@ -97,7 +98,7 @@ constexpr auto kCommands = std::to_array<Command>({
      "highwater redact snapshot.pickle shareable.pickle", run_redact},
     {"scan", "FOLDER [options]",
      "Compares all snapshots of a job: peaks by rank, outliers, imbalance.",
-     "highwater scan snapshots/", run_scan},
+     "highwater scan snapshots/", run_scan, Merging::allowed},
     {"merge", "PART... [options]",
      "Puts the parts that --shard i/N wrote together: the same bytes as the whole run's.",
      "highwater merge part-1 part-2 part-3 part-4", run_merge},

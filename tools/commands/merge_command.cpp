@@ -1,8 +1,10 @@
 // highwater merge: the parts of a run in shards as the answer of the whole run.
 //
-// The command of the parts runs once more, and takes the results of its pieces from them. A run
-// with --format json or csv keeps all of each piece, so that its parts can be printed in any of the
-// formats of a report; tables and JSON lines keep no more than they show.
+// The command of the parts runs once more, and takes the results of its pieces from them. It is
+// data that may come from anybody: tools/options/part_words.hpp says what it may ask for, and no
+// program is started. A run with --format json or csv keeps all of each piece, so that its parts
+// can be printed in any of the formats of a report; tables and JSON lines keep no more than they
+// show.
 #include <algorithm>
 #include <array>
 #include <ostream>
@@ -24,6 +26,23 @@ namespace po = boost::program_options;
 
 constexpr std::string_view kFormat = "--format";
 constexpr std::array<std::string_view, 2> kWholeFormats{"json", "csv"};
+
+/// Files of the whole answer.
+constexpr std::array kOutputs{"html", "sqlite"};
+
+/// @throws InputError for a command that no part can ask for
+void require_allowed(const PartFiles& parts, const Arguments& words) {
+  const auto is_allowed = [&](const Command& each) {
+    return each.merging == Merging::allowed && each.name == words.front();
+  };
+  if (words.empty() || std::ranges::none_of(commands(), is_allowed)) {
+    throw InputError(parts.name(), "command",
+                     words.empty()
+                         ? "is missing"
+                         : fmt::format("is '{}', which no part can ask for", words.front()),
+                     "merge parts that --shard has written");
+  }
+}
 
 /// That of a command line: the value of its --format.
 std::string format_of(const Arguments& arguments) {
@@ -62,6 +81,10 @@ ExitCode run_merge(const Arguments& arguments, std::ostream& out) {
   parser.add()("format", po::value<std::string>()->value_name("F"),
                "table, json, csv, markdown; of parts that were made with --format json or csv; "
                "default: as they were made");
+  for (const char* const output : kOutputs) {
+    parser.add()(output, po::value<std::string>()->value_name("FILE"),
+                 "of a scan: as --help of scan says");
+  }
   parser.positional("part", -1);
   const auto values = parser.parse(arguments);
   if (!values.contains("part")) {
@@ -72,8 +95,16 @@ ExitCode run_merge(const Arguments& arguments, std::ostream& out) {
     output_format(values);  // one that a report has
     parts.use_for(in_format(parts.run().arguments, values["format"].as<std::string>()));
   }
+  Arguments words = parts.run().arguments;
+  require_allowed(parts, words);
+  for (const char* const output : kOutputs) {
+    if (const auto file = text_option(values, output)) {
+      parts.add_typed(output);
+      words.push_back(fmt::format("--{}={}", output, *file));
+    }
+  }
   const MergeScope scope(parts);
-  return run_command(parts.run().arguments, out);
+  return run_command(words, out);
 }
 
 }  // namespace highwater

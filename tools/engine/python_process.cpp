@@ -13,6 +13,7 @@
 
 #include "tools/record/argument_pointers.hpp"
 #include "traces/error.hpp"
+#include "traces/program_ban.hpp"
 
 namespace highwater {
 namespace {
@@ -56,6 +57,7 @@ class Pipe {
 PythonProcess::PythonProcess(const std::vector<std::string>& command,
                              const std::map<std::string, std::string>& environment,
                              const std::string& log) {
+  require_programs(command.front());
   Pipe questions;
   Pipe answers;
   posix_spawn_file_actions_t actions;

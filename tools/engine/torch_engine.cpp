@@ -22,6 +22,7 @@
 #include "tools/record/record_environment.hpp"
 #include "tools/record/record_files.hpp"
 #include "traces/error.hpp"
+#include "traces/program_ban.hpp"
 #include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
@@ -255,12 +256,14 @@ class WarmPythons {
 
 WarmPython& python_of(const TrainingPlan& plan) {
   static WarmPythons pythons;
+  require_programs(plan.python);  // one that runs already may not be asked either
   return pythons.at(plan.python);
 }
 
 }  // namespace
 
 std::string engine_problem(const TrainingPlan& plan) {
+  require_programs(plan.python);
   try {
     python_of(plan);
     return "";

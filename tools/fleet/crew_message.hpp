@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/fleet/piece_codec.hpp"
 #include "tools/fleet/pieces.hpp"
 
 namespace highwater {
@@ -43,5 +44,10 @@ struct CrewMessage {
   std::vector<std::string> results;
   std::string text;
 };
+
+template <>
+inline constexpr std::size_t kEnumerators<CrewWord> = 7;
+template <>
+inline constexpr std::size_t kEnumerators<FailureKind> = 5;
 
 }  // namespace highwater

@@ -73,25 +73,23 @@ void OpenFile::cut_to(std::uint64_t length) const {
 
 void RecordIndex::add(std::size_t file, const std::vector<PieceRecord>& records) {
   for (const PieceRecord& record : records) {
-    if (record.job >= jobs_.size()) {
-      jobs_.resize(record.job + 1);
-    }
     jobs_[record.job].try_emplace(record.number, Place{file, record.offset, record.length});
   }
 }
 
 const RecordIndex::Place* RecordIndex::find(std::uint32_t job, PieceNumber number) const {
-  if (job >= jobs_.size()) {
+  const auto of_job = jobs_.find(job);
+  if (of_job == jobs_.end()) {
     return nullptr;
   }
-  const auto found = jobs_[job].find(number);
-  return found == jobs_[job].end() ? nullptr : &found->second;
+  const auto found = of_job->second.find(number);
+  return found == of_job->second.end() ? nullptr : &found->second;
 }
 
 std::size_t RecordIndex::size() const {
   std::size_t count = 0;
-  for (const auto& job : jobs_) {
-    count += job.size();
+  for (const auto& [job, places] : jobs_) {
+    count += places.size();
   }
   return count;
 }
@@ -134,7 +132,6 @@ void Journal::keep(std::uint32_t job, PieceNumber number, const std::string& res
 }
 
 PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
-  std::vector<std::string> by_index;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const PieceFile part = read_piece_file(paths[i]);
     if (!part.run.shard) {
@@ -147,7 +144,7 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
     }
     if (i == 0) {
       run_ = part.run;
-      by_index.resize(part.run.shard->count);
+      by_shard_.resize(part.run.shard->count);
     }
     RunIdentity expected = run_;
     expected.shard->index = part.run.shard->index;
@@ -155,7 +152,7 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
       throw InputError(paths[i], "", fmt::format("{} than {}", why, paths.front()),
                        "merge the parts of one run");
     }
-    std::string& earlier = by_index[part.run.shard->index - 1];
+    std::string& earlier = by_shard_[part.run.shard->index - 1];
     if (!earlier.empty()) {
       throw InputError(paths[i], "",
                        fmt::format("is {}, and so is {}", shard_name(*part.run.shard), earlier),
@@ -165,9 +162,9 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
     index_.add(i, part.records);
     files_.push_back(std::make_unique<OpenFile>(paths[i], O_RDONLY));
   }
-  for (std::size_t i = 0; i < by_index.size(); ++i) {
-    if (by_index[i].empty()) {
-      throw InputError("", "", shard_name({i + 1, by_index.size()}) + " is missing",
+  for (std::size_t i = 0; i < by_shard_.size(); ++i) {
+    if (by_shard_[i].empty()) {
+      throw InputError("", "", shard_name({i + 1, by_shard_.size()}) + " is missing",
                        "name the parts of all shards");
     }
   }
@@ -178,6 +175,16 @@ void PartFiles::check(const RunIdentity& run) const {
   if (const std::string why = why_other_run(run_, run); !why.empty()) {
     throw InputError(paths_.front(), "", why,
                      "merge with the program and the files that the shards ran with");
+  }
+}
+
+void PartFiles::require_all(std::uint32_t job, std::size_t count) const {
+  for (PieceNumber number = 0; number < count; ++number) {
+    if (!has(job, number)) {
+      throw InputError(by_shard_[number % by_shard_.size()], "",
+                       fmt::format("lacks the result of piece {} of {}", number + 1, count),
+                       "run its shard again");
+    }
   }
 }
 

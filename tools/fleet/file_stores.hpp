@@ -1,6 +1,8 @@
 // Stores of results in files: a journal that grows, and the parts that shards have written.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -50,7 +52,8 @@ class RecordIndex {
   [[nodiscard]] std::size_t size() const;
 
  private:
-  std::vector<std::unordered_map<PieceNumber, Place>> jobs_;
+  /// By job: a file may hold any number there, so none is a place in a list.
+  std::map<std::uint32_t, std::unordered_map<PieceNumber, Place>> jobs_;
 };
 
 enum class Resume : bool { no, yes };
@@ -82,11 +85,25 @@ class PartFiles : public ResultStore {
 
   [[nodiscard]] const RunIdentity& run() const { return run_; }
 
+  /// Of the first part, for messages.
+  [[nodiscard]] const std::string& name() const { return paths_.front(); }
+
+  /// Whoever merges has given `option` beside the parts.
+  void add_typed(std::string option) { typed_.push_back(std::move(option)); }
+
+  [[nodiscard]] bool is_typed(const std::string& option) const {
+    return std::ranges::find(typed_, option) != typed_.end();
+  }
+
   /// From now on they are those of this command line, which has the same pieces.
   void use_for(std::vector<std::string> arguments) { run_.arguments = std::move(arguments); }
 
   /// @throws InputError unless the parts are of this run
   void check(const RunIdentity& run) const;
+
+  /// @throws InputError unless they have the results of pieces 0 to `count` - 1: to carry out what
+  /// parts lack would take as long as whoever made them up likes
+  void require_all(std::uint32_t job, std::size_t count) const;
 
   [[nodiscard]] bool has(std::uint32_t job, PieceNumber number) const override;
   [[nodiscard]] std::string find(std::uint32_t job, PieceNumber number) const override;
@@ -95,7 +112,9 @@ class PartFiles : public ResultStore {
   }
 
  private:
-  std::vector<std::string> paths_;
+  std::vector<std::string> paths_;     ///< as they were given
+  std::vector<std::string> by_shard_;  ///< the same in order
+  std::vector<std::string> typed_;     ///< options
   RunIdentity run_;
   RecordIndex index_;
   std::vector<std::unique_ptr<OpenFile>> files_;

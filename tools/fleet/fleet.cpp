@@ -22,7 +22,7 @@ PieceNumbers numbers_of(const std::optional<Shard>& shard, std::size_t count) {
 
 }  // namespace
 
-MergeScope::MergeScope(PartFiles& parts) : before_(t_parts) {
+MergeScope::MergeScope(PartFiles& parts) : before_(t_parts), ban_(&parts.name()) {
   t_parts = &parts;
 }
 
@@ -30,8 +30,8 @@ MergeScope::~MergeScope() {
   t_parts = before_;
 }
 
-bool is_merging() {
-  return t_parts != nullptr;
+const PartFiles* merged_parts() {
+  return t_parts;
 }
 
 Fleet::Fleet()
@@ -103,6 +103,9 @@ void Fleet::stream_bytes(std::string_view what, std::size_t count, const CarryOu
   if (is_follower()) {
     crew_->follow(work);
     return;
+  }
+  if (t_parts != nullptr) {
+    t_parts->require_all(work.job, count);
   }
   const PieceNumbers wanted = numbers_of(shard_, count);
   run(work, wanted, [&](std::size_t position, std::string&& result) {

@@ -19,6 +19,7 @@
 #include "tools/fleet/file_stores.hpp"
 #include "tools/fleet/piece_codec.hpp"
 #include "tools/fleet/pieces.hpp"
+#include "traces/program_ban.hpp"
 
 namespace highwater {
 
@@ -110,10 +111,11 @@ class Fleet {
   std::uint32_t next_job_ = 0;
 };
 
-/// Whether runs on this thread are merges.
-bool is_merging();
+/// Where runs on this thread take their results from (`merge`); nullptr: nowhere.
+const PartFiles* merged_parts();
 
-/// While it lives, runs on this thread take the results of `parts` (`merge`).
+/// While it lives, runs on this thread take the results of `parts` (`merge`), and start no program:
+/// their command comes from the parts. @pre `parts` lives longer
 class MergeScope {
  public:
   explicit MergeScope(PartFiles& parts);
@@ -123,6 +125,7 @@ class MergeScope {
 
  private:
   PartFiles* before_;
+  ProgramBan ban_;
 };
 
 }  // namespace highwater

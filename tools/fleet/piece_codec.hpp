@@ -102,14 +102,29 @@ class PieceWriter {
   std::string bytes_;
 };
 
+/// How many enumerators, from 0 on, an enum has that is part of a result: a file may hold any
+/// number, and no other is read.
+template <class Enum>
+inline constexpr std::size_t kEnumerators = 0;
+
 class PieceReader {
  public:
+  /// @throws Error for what no result of this version is made of
+  [[noreturn]] static void fail() {
+    throw Error("a result that this version of the program has not written; run the command again");
+  }
+
   explicit PieceReader(std::string_view bytes) : rest_(bytes) {}
 
   template <class T>
   void get(T& value) {
     if constexpr (HasPieceCodec<T>) {
       PieceCodec<T>::read(*this, value);
+    } else if constexpr (std::is_enum_v<T>) {
+      static_assert(kEnumerators<T> > 0, "say how many enumerators it has");
+      value = static_cast<T>(number_below(kEnumerators<T>, get<std::underlying_type_t<T>>()));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = number_below(2, get<unsigned char>()) == 1;
     } else if constexpr (kIsPlainValue<T>) {
       std::memcpy(&value, next(sizeof value).data(), sizeof value);
     } else {
@@ -160,9 +175,17 @@ class PieceReader {
   [[nodiscard]] bool is_at_end() const { return rest_.empty(); }
 
  private:
+  template <class Number>
+  static Number number_below(std::size_t limit, Number number) {
+    if (static_cast<std::make_unsigned_t<Number>>(number) >= limit) {
+      fail();
+    }
+    return number;
+  }
+
   std::string_view next(std::size_t size) {
     if (size > rest_.size()) {
-      throw Error("a result of another version of the program; run the command again");
+      fail();
     }
     const std::string_view taken = rest_.substr(0, size);
     rest_.remove_prefix(size);

@@ -52,6 +52,9 @@ RunIdentity identity_of(const json::object& header) {
   if (header.contains("shard")) {
     run.shard = Shard{header.at("shard").to_number<std::uint64_t>(),
                       header.at("shards").to_number<std::uint64_t>()};
+    if (!is_possible(*run.shard)) {
+      throw std::out_of_range("shard");
+    }
   }
   return run;
 }

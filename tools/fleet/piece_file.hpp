@@ -24,6 +24,12 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
+inline constexpr std::uint64_t kMostShards = 1'000'000;
+
+constexpr bool is_possible(const Shard& shard) {
+  return 1 <= shard.index && shard.index <= shard.count && shard.count <= kMostShards;
+}
+
 /// What a run was asked: two runs with the same answers have the same.
 struct RunIdentity {
   std::string version;                 ///< of the program

@@ -9,10 +9,12 @@
 #include <fmt/ranges.h>
 
 #include "tools/options/installed_release.hpp"
+#include "tools/options/part_words.hpp"
 #include "tools/options/plan_source_option.hpp"
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/options/aliases.hpp"
+#include "workloads/plan/options/file_words.hpp"
 #include "workloads/plan/sources/combined_words.hpp"
 
 namespace highwater {
@@ -143,6 +145,7 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
             .positional(positional_)
             .style(style::default_style & ~style::allow_guessing)
             .run();
+    check_part_words(*command_, parsed);
     find_installed_releases(parsed);
     po::store(parsed, values);
     add_source(parsed, values);
@@ -187,6 +190,17 @@ OptionWords given_words(const po::parsed_options& given) {
   return words;
 }
 
+/// @throws InputError for a word that none of the files may say
+void require_file_word(const OptionWord& word, const std::vector<PlanSource>& sources) {
+  if (const Complaint complaint = complaint_about_file_word(word)) {
+    const auto says = std::ranges::find_if(sources, [&](const PlanSource& source) {
+      return find_word(source.words, word.first) != nullptr;
+    });
+    throw InputError(says != sources.end() ? says->file : sources.front().file, word.first,
+                     *complaint, "");
+  }
+}
+
 void OptionParser::add_source(const po::parsed_options& given, po::variables_map& values) const {
   read_python_configurations(values);
   const std::vector<PlanSource> sources = plan_sources(values);
@@ -194,9 +208,10 @@ void OptionParser::add_source(const po::parsed_options& given, po::variables_map
     return;
   }
   po::parsed_options found(&options_);
-  for (const auto& [option, word] : combined_words(sources, given_words(given))) {
-    if (takes_from_source(option, values)) {
-      found.options.emplace_back(option, std::vector<std::string>{word});
+  for (const OptionWord& word : combined_words(sources, given_words(given))) {
+    if (takes_from_source(word.first, values)) {
+      require_file_word(word, sources);
+      found.options.emplace_back(word.first, std::vector<std::string>{word.second});
     }
   }
   if (values.contains("print-options")) {

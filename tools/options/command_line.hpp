@@ -32,6 +32,9 @@ using Arguments = std::vector<std::string>;
 /// Exit codes of the program (design, section 5).
 enum class ExitCode : int { ok = 0, exceeded = 1, usage = 2, bad_input = 3, internal = 4 };
 
+/// Whether `merge` may carry out a command that the parts of a run name.
+enum class Merging : bool { refused, allowed };
+
 /// One command: `highwater NAME ...`.
 struct Command {
   std::string_view name;
@@ -39,6 +42,7 @@ struct Command {
   std::string_view description;  ///< one line
   std::string_view example;
   ExitCode (*run)(const Arguments& arguments, std::ostream& out);
+  Merging merging = Merging::refused;
 };
 
 /// Thrown for --help: not an error, the text goes to standard output.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/fleet/run_identity.hpp"
+#include "tools/options/part_words.hpp"
 #include "traces/parse_text.hpp"
 
 namespace highwater {
@@ -15,20 +16,13 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::uint64_t kMostShards = 1'000'000;
-
-const std::vector<FleetOptionName>& option_names() {
-  static const std::vector<FleetOptionName> kNames{{"shard", true},       {"output", true},
-                                                   {"journal", true},     {"stall-after", true},
-                                                   {"piece-times", true}, {"resume", false}};
-  return kNames;
-}
-
-/// How and where the whole answer is written: no files that it is made of.
-const std::vector<FleetOptionName>& output_names() {
-  static const std::vector<FleetOptionName> kNames{
-      {"html", true}, {"sqlite", true}, {"format", true}};
-  return kNames;
+/// All but --resume have a value.
+std::vector<FleetOptionName> names_of_places() {
+  std::vector<FleetOptionName> names;
+  for (const std::string_view name : options_of_place()) {
+    names.push_back({name, name != "resume"});
+  }
+  return names;
 }
 
 Shard read_shard(const std::string& text) {
@@ -37,7 +31,7 @@ Shard read_shard(const std::string& text) {
   const auto count = slash == std::string::npos
                          ? std::nullopt
                          : parse_number<std::uint64_t>(std::string_view(text).substr(slash + 1));
-  if (!index || !count || *index < 1 || *index > *count || *count > kMostShards) {
+  if (!index || !count || !is_possible({*index, *count})) {
     throw UsageError(fmt::format(
         "--shard {}: not a part of the work; use i/N with i from 1 to N, such as 1/4", text));
   }
@@ -116,9 +110,10 @@ FleetRequest read_fleet_options(const po::variables_map& values, std::string_vie
     request.run.shard = read_shard(*shard);
   }
   request.run.version = HIGHWATER_VERSION;
-  request.run.arguments = without_options(arguments, option_names());
-  if (values.contains("shard") || values.contains("journal") || is_merging()) {
-    request.run.inputs = check_of_inputs(without_options(request.run.arguments, output_names()));
+  request.run.arguments = without_options(arguments, names_of_places());
+  if (values.contains("shard") || values.contains("journal") || merged_parts() != nullptr) {
+    request.run.inputs =
+        check_of_inputs(without_options(request.run.arguments, {{"format", true}}));
   }
   request.run.arguments.insert(request.run.arguments.begin(), std::string(command));
   return request;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "traces/program_ban.hpp"
 #include "traces/release.hpp"
 
 namespace highwater {
@@ -24,6 +25,7 @@ std::string output_of(const std::string& command) {
 }  // namespace
 
 std::string installed_release(const std::string& package, const std::string& option) {
+  require_programs("python3");
   const std::string version = output_of(fmt::format(
       "python3 -c 'import importlib.metadata as m; print(m.version(\"{}\"))' 2>/dev/null",
       package));

@@ -12,6 +12,7 @@
 
 #include "tools/record/argument_pointers.hpp"
 #include "traces/error.hpp"
+#include "traces/program_ban.hpp"
 
 namespace highwater {
 namespace {
@@ -164,6 +165,7 @@ ProcessEnd wait_for(pid_t child) {
 ProcessEnd run_command_line(const std::vector<std::string>& command,
                             const std::map<std::string, std::string>& environment,
                             ChildOutput output) {
+  require_programs(command.front());
   std::vector<std::string> arguments = command;
   std::vector<std::string> variables;
   for (const auto& [name, value] : environment) {

@@ -128,7 +128,10 @@ RankPeaks simulate_ranks(const PlannedRun& run, const MemoryRequest& memory, Ran
   fleet.stream(
       "classes of ranks", ranks.size(),
       [&](PieceNumber i) { return peak_of(run, memory, ranks[i]); },
-      [&](PieceNumber /*i*/, RankPeak&& peak) { survey.peaks.push_back(std::move(peak)); });
+      [&](PieceNumber i, RankPeak&& peak) {
+        peak.ranks = ranks[i];  // whoever's the result is
+        survey.peaks.push_back(std::move(peak));
+      });
   find_worst(survey);
   return survey;
 }

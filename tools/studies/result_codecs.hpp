@@ -5,6 +5,7 @@
 #include <string>
 
 #include "allocator/settings/version.hpp"
+#include "allocator/size_policy.hpp"
 #include "allocator/statistics.hpp"
 #include "sim/replay/timeline.hpp"
 #include "tools/fleet/piece_codec.hpp"
@@ -18,6 +19,9 @@ template <>
 inline constexpr bool kIsPlainValue<Address> = true;
 
 template <>
+inline constexpr std::size_t kEnumerators<PoolKind> = 2;
+
+template <>
 struct PieceCodec<const Formula*> {
   static void write(PieceWriter& writer, const Formula* formula) {
     writer.put(std::string(formula->name));
@@ -25,6 +29,9 @@ struct PieceCodec<const Formula*> {
 
   static void read(PieceReader& reader, const Formula*& formula) {
     formula = find_formula(reader.get<std::string>());
+    if (formula == nullptr) {
+      PieceReader::fail();
+    }
   }
 };
 
@@ -36,7 +43,11 @@ struct PieceCodec<const VersionPreset*> {
 
   static void read(PieceReader& reader, const VersionPreset*& version) {
     const auto name = reader.get<std::string>();
-    version = name.empty() ? nullptr : &version_preset(name);
+    try {
+      version = name.empty() ? nullptr : &version_preset(name);
+    } catch (const UsageError&) {
+      PieceReader::fail();
+    }
   }
 };
 

@@ -56,13 +56,13 @@ void add_histogram(const std::vector<Bytes>& sorted, ChanceSummary& summary) {
     width *= 2;
   }
   summary.bin = Bytes{width};
-  std::uint64_t begin = sorted.front().count() / width * width;
+  const std::uint64_t first = sorted.front().count() / width;
+  const std::uint64_t last = sorted.back().count() / width;
+  for (std::uint64_t bin = first; bin <= last; ++bin) {
+    summary.histogram.push_back({Bytes{bin * width}, 0});
+  }
   for (const Bytes value : sorted) {
-    while (summary.histogram.empty() || value.count() >= begin) {
-      summary.histogram.push_back({Bytes{begin}, 0});
-      begin += width;
-    }
-    ++summary.histogram.back().runs;
+    ++summary.histogram[value.count() / width - first].runs;
   }
 }
 

@@ -29,6 +29,10 @@ void add(RunOutcome&& outcome, Ensemble& ensemble, std::optional<std::string>& p
     problem = problem ? problem : outcome.problem;
     return;
   }
+  if (outcome.run.run.highest.size() != ensemble.marks.size() ||
+      outcome.run.run.reserved.size() != ensemble.marks.size()) {
+    PieceReader::fail();
+  }
   ensemble.requests += outcome.run.requests;
   ensemble.runs.push_back(std::move(outcome.run.run));
 }

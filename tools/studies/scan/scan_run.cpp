@@ -14,6 +14,10 @@
 #include "traces/error.hpp"
 
 namespace highwater {
+
+template <>
+inline constexpr std::size_t kEnumerators<HeldBy> = 3;
+
 namespace {
 
 /// Bytes of snapshots, decompressed, that are read at a time.

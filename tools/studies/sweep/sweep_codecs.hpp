@@ -48,7 +48,18 @@ template <>
 struct PieceCodec<ReplayResult> : FieldCodec<ReplayResult, ReplayResultFields> {};
 
 template <>
-struct PieceCodec<DeviceReplay> : FieldCodec<DeviceReplay, DeviceReplayFields> {};
+struct PieceCodec<DeviceReplay> : FieldCodec<DeviceReplay, DeviceReplayFields> {
+  static void read(PieceReader& reader, DeviceReplay& replay) {
+    FieldCodec::read(reader, replay);
+    for (const OomRecord& record : replay.result.ooms) {
+      for (const PoolAccount& pool : record.account.pools) {
+        if (pool.stream.index() >= replay.stream_handles.size()) {
+          PieceReader::fail();  // reports look the stream up
+        }
+      }
+    }
+  }
+};
 
 template <>
 struct PieceCodec<SweepRun> : FieldCodec<SweepRun, SweepRunFields> {};

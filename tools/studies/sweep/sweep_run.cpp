@@ -57,6 +57,15 @@ SweepPiece piece_of(std::vector<SweepRun> runs, const Sweep& sweep, const SweepQ
   return piece;
 }
 
+/// Results may come from a file that somebody has made up: reports find their rows by the choice.
+void require_of_grid(const std::vector<SweepRun>& runs, const SweepGrid& grid) {
+  for (const SweepRun& run : runs) {
+    if (run.point >= grid.points() || run.set != grid.choice(run.point)) {
+      PieceReader::fail();
+    }
+  }
+}
+
 void take(SweepPiece&& piece, const SweepQuestion& question, Sweep& sweep) {
   sweep.counts.add(piece.counts);
   if (question.answer == SweepAnswer::lines) {
@@ -122,7 +131,8 @@ constexpr std::size_t kMostShownWithBar = 256;
 
 /// Runs that are likely to be among the best, until as many fit as are shown; every process gets
 /// them.
-SweepBar first_runs(const SweepPoints& points, const SweepQuestion& question, Fleet& fleet) {
+SweepBar first_runs(const SweepPoints& points, const SweepGrid& grid, const SweepQuestion& question,
+                    Fleet& fleet) {
   constexpr std::size_t kRounds = 3;
   const std::uint32_t job = fleet.new_job();
   const std::vector<std::uint64_t> promising = points.promising(kRounds * question.top);
@@ -136,6 +146,7 @@ SweepBar first_runs(const SweepPoints& points, const SweepQuestion& question, Fl
     std::ranges::move(fleet.need("first runs of the sweep", job, next,
                                  [&](PieceNumber point) { return points.run_of(point); }),
                       std::back_inserter(runs));
+    require_of_grid(runs, grid);
     begin = missing == 0 ? promising.size() : end;
   }
   return {std::move(runs), question.top};
@@ -166,8 +177,10 @@ Sweep run_sweep(Workload workload, const SweepQuestion& question, const SweptPla
   Sweep header;  // what a line needs, while runs are added to the other
   header.keys = sweep.keys;
   header.base = sweep.base;
-  const SweepBar bar = pays(grid, question) ? first_runs(points, question, fleet) : SweepBar();
+  const SweepBar bar =
+      pays(grid, question) ? first_runs(points, grid, question, fleet) : SweepBar();
   take(piece_of(bar.runs(), header, question), question, sweep);
+  bool is_answered = false;  // by this process
   fleet.stream(
       "pieces of the sweep", grid.pieces(),
       [&](PieceNumber number) {
@@ -176,7 +189,15 @@ Sweep run_sweep(Workload workload, const SweepQuestion& question, const SweptPla
         piece.counts.add(runs.ruled_out);
         return piece;
       },
-      [&](PieceNumber /*number*/, SweepPiece&& piece) { take(std::move(piece), question, sweep); });
+      [&](PieceNumber /*number*/, SweepPiece&& piece) {
+        require_of_grid(piece.runs, grid);
+        require_of_grid(piece.preferred, grid);
+        is_answered = true;
+        take(std::move(piece), question, sweep);
+      });
+  if (is_answered && question.answer != SweepAnswer::lines && sweep.preferred.empty()) {
+    PieceReader::fail();
+  }
   return sweep;
 }
 

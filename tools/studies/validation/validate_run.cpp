@@ -15,6 +15,12 @@
 #include "workloads/training/outside_memory.hpp"
 
 namespace highwater {
+
+template <>
+inline constexpr std::size_t kEnumerators<CaseHalf> = 4;
+template <>
+inline constexpr std::size_t kEnumerators<CaseStatus> = 3;
+
 namespace {
 
 /// Differences that are searched for exactly: more of them say no more.

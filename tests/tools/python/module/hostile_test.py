@@ -10,11 +10,13 @@ import pathlib
 import pickle
 import random
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 PACKAGE, HIGHWATER = (pathlib.Path(each).resolve() for each in sys.argv[1:3])
@@ -24,6 +26,7 @@ sys.path[:0] = [str(PACKAGE), str(ROOT / "tests" / "fuzz")]
 import highwater as hw  # noqa: E402
 import seeds  # noqa: E402
 
+SAMPLE = str(ROOT / "traces/recorded/fake/gpt2-fp32-varlen-capacity2700.hwt.xz")
 EXTREMES = (b"\xff" * 8, b"\0" * 8, b"\x7f" + b"\xff" * 7, b"\x80" + b"\0" * 7)
 
 
@@ -148,6 +151,28 @@ class Programs(unittest.TestCase):
             with self.subTest(name=name, value=value):
                 self.assertEqual(outcome(lambda: hw.estimate(model="gpt2", **{name: value})),
                                  program("estimate", "--model", "gpt2", *words))
+
+
+class Parts(unittest.TestCase):
+    """A part is bytes that somebody has sent: merging it runs nothing."""
+
+    def test_commands(self):
+        version = program("--version").split()[1]
+        with tempfile.TemporaryDirectory() as folder:
+            ran = pathlib.Path(folder) / "ran"
+            script = pathlib.Path(folder) / "program"
+            script.write_text(f"#!/bin/sh\ntouch {ran}\n")
+            script.chmod(0o755)
+            for line in (["record", "--gpu", "t4", "--", str(script)], ["merge", "part"], ["schema", "replay"],
+                         ["simulate", "--model", "gpt2", "--engine", "torch", "--python", str(script), "--format", "json"],
+                         ["export", SAMPLE, "--to", "csv", "--output", str(ran)]):
+                header = {"schema": "highwater.pieces/1", "version": version, "arguments": line, "inputs": "0" * 16,
+                          "shard": 1, "shards": 1}
+                record = struct.pack("<IIQII", 0xffffffff, 0, 0, 0, 0)
+                end = struct.pack("<IIQII", 0xffffffff, 0, 0, zlib.crc32(record), 0)
+                with self.subTest(line=line), self.assertRaises(hw.InputError):
+                    hw.merge([hw.Part(json.dumps(header).encode() + b"\n" + end)])
+                self.assertFalse(ran.exists())
 
 
 class Interpreter(unittest.TestCase):

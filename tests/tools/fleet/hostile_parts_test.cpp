@@ -1,0 +1,278 @@
+// Parts that somebody has made up: what they ask for is refused, and nothing that their results
+// hold does harm.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/fleet/piece_file.hpp"
+#include "tools/fleet/run_identity.hpp"
+#include "tools/options/part_words.hpp"
+#include "workloads/plan/options/option_table.hpp"
+
+using namespace highwater;
+using Catch::Contains;
+using test::TempDir;
+
+namespace {
+
+constexpr const char* kScanned = HIGHWATER_RECORDED_DATA "/zero3-ds19";
+
+std::string version() {
+  const std::string line = run({"--version"}).out;  // "highwater 0.1.0"
+  const std::size_t begin = line.find(' ') + 1;
+  return line.substr(begin, line.find('\n') - begin);
+}
+
+/// A whole part, the only one of its run, without results.
+std::string part_of(const Arguments& command) {
+  const Arguments rest(command.begin() + 1, command.end());
+  return header_line({.version = version(),
+                      .arguments = command,
+                      .inputs = check_of_inputs(rest),
+                      .shard = Shard{1, 1}}) +
+         end_bytes(0);
+}
+
+/// What `merge` says of a part that asks for `command`.
+CommandRun merged(const TempDir& folder, const Arguments& command) {
+  test::write_file(folder / "part", part_of(command));
+  return run({"merge", folder / "part"});
+}
+
+/// The names of all options of `command`, those of --help-all included.
+std::vector<std::string> options_of(std::string_view command) {
+  const std::string all = run({std::string(command), "--help-all"}).out;
+  const std::string text = all.empty() ? run({std::string(command), "--help"}).out : all;
+  std::vector<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin != std::string::npos && begin <= 4 && line.compare(begin, 2, "--") == 0) {
+      const std::size_t end = line.find_first_of(" [,", begin);
+      names.push_back(line.substr(begin + 2, end - begin - 2));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a part asks for nothing but the commands that are allowed") {
+  const TempDir folder;
+  std::vector<std::string_view> allowed;
+  for (const Command& command : commands()) {
+    if (command.merging == Merging::allowed) {
+      allowed.push_back(command.name);
+      continue;
+    }
+    INFO(command.name);
+    const CommandRun result = merged(folder, {std::string(command.name), "--help"});
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK_THAT(result.err, Contains("part: command: is '" + std::string(command.name) + "'"));
+    CHECK(result.out.empty());
+  }
+  CHECK(allowed ==
+        std::vector<std::string_view>{"simulate", "plan", "chance", "sweep", "validate", "scan"});
+  CHECK(merged(folder, {"help", "record"}).code == ExitCode::bad_input);
+  CHECK(merged(folder, {"--version"}).code == ExitCode::bad_input);
+}
+
+TEST_CASE("a part runs no program") {
+  const TempDir folder;
+  const std::string program = folder / "program";
+  test::write_file(program, fmt::format("#!/bin/sh\ntouch {}\n", (folder / "ran").string()));
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const std::string grid = folder / "grid.json";
+  test::write_file(
+      grid, R"({"cases": [{"model": "gpt2", "engine": "torch", "python": ")" + program + R"("}]})");
+  test::write_file(folder / "model.py", "def make():\n    pass\n");
+  test::write_file(folder / "config.json", R"({"model_type": "unheard-of", "hidden_size": 8})");
+  for (const Arguments& command : {
+           Arguments{"record", "--gpu", "t4", "--", program},
+           {"simulate", "--model", "gpt2", "--engine", "torch", "--python", program},
+           {"simulate", "--model", "gpt2", "--engine=both"},
+           {"simulate", "--model", "gpt2", "--python=" + program},
+           {"simulate", "--model", "gpt2", "--torch", "auto"},
+           {"simulate", "--model", folder / "model.py:make", "--gpu", "h100-80"},
+           {"simulate", "--model", folder / "config.json", "--gpu", "h100-80"},
+           {"sweep", "--model", "gpt2", "--set", "engine=torch", "--set", "python=" + program},
+           {"sweep", "--model", "gpt2", "--set", "python=" + program},
+           {"validate", grid},
+           {"validate", "--recorded", kScanned, "--engine", "torch", "--python", program},
+           {"chance", "--model", "gpt2", "--lengths", "uniform:16..64", "--python", program},
+           {"plan", "--model", "gpt2", "--gpu", "h100-80", "--python", program},
+           {"plan", "--for", "batch", "--model", "gpt2", "--gpu", "h100-80", "--python", program},
+       }) {
+    const CommandRun result = merged(folder, command);
+    INFO(fmt::format("{}\n{}", fmt::join(command, " "), result.err));
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK(!std::filesystem::exists(folder / "ran"));
+  }
+}
+
+TEST_CASE("a part writes no file and reads no device") {
+  const TempDir folder;
+  const std::string victim = folder / "victim";
+  test::write_file(victim, "precious");
+  const std::string pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const Arguments& command : {
+           Arguments{"export", kScanned, "--to", "csv", "--output", victim},
+           {"scan", kScanned, "--html", victim},
+           {"scan", kScanned, "--sqlite=" + victim},
+           {"scan", kScanned, "--shard", "1/1", "--output", victim},
+           {"scan", kScanned, "--journal", victim, "--resume"},
+           {"scan", kScanned, "--piece-times", victim},
+           {"plan", "--for", "frontier", "--model", "gpt2", "--html", victim},
+           {"sweep", pipe},
+           {"sweep", "-"},
+           {"simulate", "--model", pipe},
+           {"validate", "/dev/zero"},
+       }) {
+    const CommandRun result = merged(folder, command);
+    INFO(fmt::format("{}\n{}", fmt::join(command, " "), result.err));
+    CHECK(result.code == ExitCode::bad_input);
+    CHECK(test::read_file(victim) == "precious");
+  }
+  CHECK(folder.file_count() == 3);
+}
+
+TEST_CASE("every option of the commands in parts is known to be a value, or refused") {
+  constexpr std::array<std::string_view, 10> kRefused{
+      "help", "help-all", "print-options", "print-grid", "reference", "published", "for",
+      // of a plan, with values that are refused: python and some of engine
+      "python", "engine", "gpu"};
+  const auto contains = [](const auto& list, std::string_view name) {
+    return std::ranges::find(list, name) != list.end();
+  };
+  for (const Command& command : commands()) {
+    if (command.merging == Merging::allowed) {
+      for (const std::string& name : options_of(command.name)) {
+        INFO(command.name << " --" << name << ": a value, or does it name a file or a program?");
+        CHECK((contains(options_of_values(), name) || contains(options_of_place(), name) ||
+               contains(kRefused, name) || find_option(name) != nullptr ||
+               name.find_first_of("_") != std::string::npos));
+      }
+    }
+  }
+}
+
+TEST_CASE("what parts lack is not carried out, and no number in them is believed") {
+  const TempDir folder;
+  CHECK_THAT(merged(folder, {"scan", kScanned}).err, Contains("lacks the result of piece 1 of"));
+  CHECK_THAT(
+      merged(folder, {"sweep", "--model", "gpt2", "--format", "jsonl", "--set", "batch=1,2"}).err,
+      Contains("lacks the result of piece 1 of 2"));
+  for (const Shard shard : {Shard{0, 1}, {2, 1}, {1, 0}, {1, ~0ULL}, {~0ULL, ~0ULL}}) {
+    test::write_file(
+        folder / "part",
+        header_line(
+            {.version = version(), .arguments = {"scan", kScanned}, .inputs = "", .shard = shard}) +
+            end_bytes(0));
+    CHECK_THAT(run({"merge", folder / "part"}).err, Contains("holds no results of pieces"));
+  }
+  test::write_file(folder / "part", header_line({.version = version(),
+                                                 .arguments = {"scan", kScanned},
+                                                 .inputs = check_of_inputs({kScanned}),
+                                                 .shard = Shard{1, 1}}) +
+                                        record_bytes(0xfffffffe, ~0ULL, "x") + end_bytes(1));
+  CHECK_THAT(run({"merge", folder / "part"}).err, Contains("lacks the result of piece 1 of"));
+}
+
+TEST_CASE("a shard whose parts merge would refuse is refused") {
+  const TempDir folder;
+  const std::string shard = fmt::format(" --shard 1/2 --output {}", (folder / "part").string());
+  CHECK_THAT(run_line("simulate --model gpt2 --engine torch" + shard).err,
+             Contains("--engine: names the engine torch, which starts Python"));
+  CHECK_THAT(run_line(fmt::format("scan {} --html x.html{}", kScanned, shard)).err,
+             Contains("--html: a shard writes its part alone; give --html to merge"));
+  CHECK(folder.file_count() == 0);
+}
+
+TEST_CASE("merge writes the files of a scan that it is asked for itself") {
+  const TempDir folder;
+  const std::string scan = fmt::format("scan {}", kScanned);
+  REQUIRE(run_line(fmt::format("{} --html {}", scan, (folder / "whole.html").string())).code ==
+          ExitCode::ok);
+  REQUIRE(
+      run_line(fmt::format("{} --shard 1/1 --output {}", scan, (folder / "part").string())).code ==
+      ExitCode::ok);
+  CHECK(run({"merge", folder / "part", "--html", folder / "merged.html", "--sqlite",
+             folder / "merged.db"})
+            .code == ExitCode::ok);
+  CHECK(test::read_file(folder / "merged.html") == test::read_file(folder / "whole.html"));
+  CHECK(std::filesystem::file_size(folder / "merged.db") > 0);
+}
+
+namespace {
+
+/// The part of `line` as one shard, with some bytes of its results changed and its checks mended.
+class ForgedParts {
+ public:
+  ForgedParts(const TempDir& folder, const std::string& line) : path_(folder / "part") {
+    REQUIRE(run_line(fmt::format("{} --shard 1/1 --output {}", line, path_)).code == ExitCode::ok);
+    bytes_ = test::read_file(path_);
+    file_ = read_piece_file(path_);
+  }
+
+  CommandRun merged_once(std::mt19937& random) const {
+    std::string bytes = header_line(file_.run);
+    for (const PieceRecord& record : file_.records) {
+      std::string result = bytes_.substr(record.offset, record.length);
+      change(result, random);
+      bytes += record_bytes(record.job, record.number, result);
+    }
+    test::write_file(path_, bytes + end_bytes(file_.records.size()));
+    return run({"merge", path_});
+  }
+
+ private:
+  static void change(std::string& result, std::mt19937& random) {
+    constexpr std::array<unsigned char, 6> kValues{0, 1, 2, 0x7f, 0x80, 0xff};
+    for (int changes = static_cast<int>(random() % 3); changes > 0 && !result.empty(); --changes) {
+      result[random() % result.size()] = static_cast<char>(kValues[random() % kValues.size()]);
+    }
+    if (random() % 8 == 0) {
+      result.resize(random() % (result.size() + 1));
+    }
+  }
+
+  std::string path_;
+  std::string bytes_;
+  PieceFile file_;
+};
+
+}  // namespace
+
+TEST_CASE("results that were made up end as an answer or as an error of the part") {
+  const TempDir folder;
+  std::mt19937 random(20261128);
+  for (const std::string& line : {
+           fmt::format("scan {}", kScanned),
+           fmt::format("scan {} --format json", kScanned),
+           std::string("simulate --model gpt2 --seq 64 --dp 2 --pp 2 --rank all --dp-kind ddp"),
+           std::string("sweep --model gpt2 --seq 64 --gpu 3GiB --set batch=1,64 --format json"),
+           std::string("sweep --model gpt2 --seq 64 --gpu 3GiB --set batch=1,64 --set tp=1,5"),
+           std::string("validate --only model=gpt2"),
+           fmt::format("validate --recorded {} --only *nvme*", kScanned),
+           std::string("chance --model gpt2 --batch 2 --lengths uniform:16..64 --steps 3 --runs 3"),
+           std::string("plan --model gpt2 --seq 128 --gpus 2 --global-batch 8 --gpu 8GiB --rows 2"),
+       }) {
+    INFO(line);
+    const ForgedParts parts(folder, line);
+    for (int i = 0; i < 25; ++i) {
+      const CommandRun result = parts.merged_once(random);
+      INFO(result.err);
+      CHECK(result.code != ExitCode::internal);
+      CHECK(result.code != ExitCode::usage);
+    }
+  }
+}
