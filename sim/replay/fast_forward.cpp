@@ -54,7 +54,7 @@ void FastForward::try_period(std::size_t begin, std::size_t length) {
     multiple_ = 0;
     return;
   }
-  watched_.emplace();
+  watched_.emplace(Watched{});
   watched_->period = *period;
   watched_->image = std::move(*image);
   watched_->statistics = allocator_->statistics();

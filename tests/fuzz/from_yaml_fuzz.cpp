@@ -1,0 +1,12 @@
+// Any text is read as a configuration in YAML or refused with an InputError; the plan in it becomes
+// options, or is refused with reasons. Nothing is run, and no other file is opened.
+#include "tests/fuzz/from_plan.hpp"
+#include "tests/fuzz/fuzz_input.hpp"
+#include "workloads/plan/sources/settings/read_settings.hpp"
+
+// The name and the types are libFuzzer's.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace highwater;
+  fuzz::check_settings([&] { return read_yaml_settings(fuzz::text_of(data, size), "fuzz"); });
+  return 0;
+}
