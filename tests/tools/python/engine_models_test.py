@@ -1,8 +1,10 @@
 """Models of --engine torch as far as they go without torch: sizes and inputs from a configuration and a forward, models
 that are no architecture of transformers, and what is drawn by `measure architectures`."""
 import ast
+import os
 import pathlib
 import sys
+import tempfile
 import types
 import unittest
 
@@ -150,6 +152,28 @@ class Sources(unittest.TestCase):
         ast.parse(written)
         self.assertIn('timm.create_model("resnet50").to(torch.bfloat16)', written)
         self.assertIn("torch.randn(3, 64, 64, dtype=torch.bfloat16)", written)
+
+    def test_a_name_from_a_file_is_no_code(self):
+        self.facts = {"input": [3, 64, 64], "block": [], "label": sources.LABEL, "loss": "loss(outputs)", "arguments": {}}
+        name = 'resnet50"+run({0})+"'
+        for library in ("timm", "torchvision"):
+            written = script(sources.models_of({"python": f"{library}:{name}"})[0])
+            called = {ast.unparse(node.func) for node in ast.walk(ast.parse(written)) if isinstance(node, ast.Call)}
+            self.assertNotIn("run", called)
+            self.assertIn('"resnet50\\"+run({0})+\\""', written)
+        with tempfile.TemporaryDirectory() as root:
+            folder = os.path.join(root, 'unet"+run()+"')
+            os.mkdir(folder)
+            self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32}
+            model, = sources.models_of({"python": f"diffusers:{folder}"})
+            called = {ast.unparse(node.func) for node in ast.walk(ast.parse(model.expression)) if isinstance(node, ast.Call)}
+            self.assertEqual(called, {"UNet2DModel.from_config", "UNet2DModel.load_config"})
+
+    def test_text_in_the_place_of_a_size_is_refused(self):
+        for more in ({"vocab_size": "8)+run("}, {"vision_config": Config(image_size={"height": "1)+run(", "width": 2})},
+                     {"vision_config": Config(image_size=["1", "2"])}):
+            with self.subTest(more=more), self.assertRaisesRegex(sizes.Unknown, "is no whole number"):
+                sizes.Sizes(Config(**more))
 
     def test_a_model_for_one_size_of_images_is_made_for_the_one_that_is_given(self):
         self.facts = {"input": [3, 384, 512], "block": [], "label": sources.LABEL, "loss": "loss(outputs)",

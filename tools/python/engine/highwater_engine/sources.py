@@ -129,6 +129,11 @@ def _classifier(imports, expression, name, facts, **more):
         fed=f"images of {channels} x {height} x {width}", **more)
 
 
+def _literal(name):
+    """A name as text of a script that is formatted once more: it may come from a file, and is never code there."""
+    return json.dumps(name).replace("{", "{{").replace("}", "}}")
+
+
 def _timm(name, size):
     def facts():
         import timm
@@ -137,9 +142,9 @@ def _timm(name, size):
         arguments = {"img_size": size} if size and model.pretrained_cfg.get("fixed_input_size") else {}
         model = timm.create_model(name, **arguments) if arguments else model
         channels, *edges = model.pretrained_cfg.get("input_size") or (3, 224, 224)
-        return {"input": [channels, *(size or edges)], "arguments": arguments, "block": block_in(model),
+        return {"input": [_whole("input_size", edge) for edge in (channels, *(size or edges))], "arguments": arguments, "block": block_in(model),
                 "label": LABEL, "loss": CROSS_ENTROPY.format(outputs="outputs")}
-    return _classifier("import timm", f'timm.create_model("{name}"{{arguments}})', f"timm:{name}", asked(facts),
+    return _classifier("import timm", f"timm.create_model({_literal(name)}{{arguments}})", f"timm:{name}", asked(facts),
                        checkpointing="model.set_grad_checkpointing()")
 
 
@@ -164,7 +169,7 @@ def _torchvision(name, size):
         outputs, label = _OUTPUTS[kind]
         return {"input": [3, height, width], "arguments": arguments, "block": block_in(model),
                 "label": label.format(size=f"{height}, {width}"), "loss": CROSS_ENTROPY.format(outputs=outputs)}
-    return _classifier("import torchvision", f'torchvision.models.get_model("{name}", weights=None{{arguments}})',
+    return _classifier("import torchvision", f"torchvision.models.get_model({_literal(name)}, weights=None{{arguments}})",
                        f"torchvision:{name}", asked(facts))
 
 
@@ -172,7 +177,7 @@ def _diffusers(name, size):
     is_folder = os.path.isdir(name)
     facts = asked(lambda: _facts_of_diffusers(name, is_folder, size))
     cls, more = facts["class"], f"sample_size={facts['sample_size']}" if size else ""
-    made = f'{cls}.from_config({cls}.load_config("{os.path.abspath(name)}"){", " * bool(more)}{more})' if is_folder \
+    made = f"{cls}.from_config({cls}.load_config({json.dumps(os.path.abspath(name))}){', ' * bool(more)}{more})" if is_folder \
         else f"{cls}({more})"
     fields = ", ".join(f'"{key}": {value}' for key, value in facts["fields"].items())
     return models.Model(
@@ -199,18 +204,26 @@ def _facts_of_diffusers(name, is_folder, size):
     return {"class": kind, "block": block_in(model), "fields": _noise(model), "sample_size": sample_size}
 
 
+def _whole(name, value):
+    """@raises LookupError for what would be text in a script"""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise LookupError(f"{name} {value!r} is no whole number")
+    return value
+
+
 def _noise(model):
     """Latents, a time, and what conditions the model."""
     config = model.config
-    get = lambda *names, default: next((config[key] for key in names if config.get(key)), default)  # noqa: E731
-    size = get("sample_size", default=64)
-    height, width = size if isinstance(size, (list, tuple)) else (size, size)
+    found = lambda *names, default: next((config[key] for key in names if config.get(key)), default)  # noqa: E731
+    get = lambda *names, default: _whole(names[0], found(*names, default=default))  # noqa: E731
+    size = found("sample_size", default=64)
+    height, width = (_whole("sample_size", edge) for edge in (size if isinstance(size, (list, tuple)) else (size, size)))
     channels = get("in_channels", default=4)
-    text, tokens = get("cross_attention_dim", "joint_attention_dim", "caption_channels", default=768), 77
-    text = text[0] if isinstance(text, (list, tuple)) else text
+    text, tokens = found("cross_attention_dim", "joint_attention_dim", "caption_channels", default=768), 77
+    text = _whole("cross_attention_dim", text[0] if isinstance(text, (list, tuple)) else text)
     known = inspect.signature(model.forward).parameters
     is_sequence = "img_ids" in known  # latents as a sequence of patches, with the place of each
-    axes = len(get("axes_dims_rope", default=(0, 0, 0)))
+    axes = len(found("axes_dims_rope", default=(0, 0, 0)))
     rows = {
         "sample": f"torch.randn({channels}, {height}, {width}{{floats}})",
         "hidden_states": f"torch.randn({height * width // 4}, {channels}{{floats}})" if is_sequence else

@@ -50,6 +50,14 @@ def whole(config, words, *names, default):
     return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
+def number(name, value):
+    """A whole number that becomes part of a script: a configuration may be anybody's, and text in it would be code there.
+    @raises Unknown"""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Unknown(f"{name} {value!r}, which is no whole number")
+    return value
+
+
 def text_part(config):
     """The configuration of its text; of two, that of the decoder."""
     try:
@@ -77,7 +85,8 @@ class Sizes:
     def __init__(self, config, given=Given()):
         self.config, self.used = config, set()
         text = text_part(config)
-        self.vocabulary = getattr(text, "vocab_size", None) or whole(config, ("text",), "vocab_size", default=None)
+        vocabulary = getattr(text, "vocab_size", None) or whole(config, ("text",), "vocab_size", default=None)
+        self.vocabulary = vocabulary and number("vocab_size", vocabulary)
         self._image = given.image_size or _edges(first(config, PIXELS, "image_size") or 224)
         self.channels = whole(config, PIXELS, "num_channels", "in_channels", "num_image_channels", default=3)
         self._images = given.video_frames or whole(config, PIXELS, "num_frames", default=None)
@@ -133,10 +142,12 @@ class Sizes:
 
 
 def _edges(size):
-    """(height, width) of what a configuration calls image_size."""
+    """(height, width) of what a configuration calls image_size. @raises Unknown"""
     if isinstance(size, dict):
-        return size.get("height", 224), size.get("width", 224)
-    return tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+        edges = size.get("height", 224), size.get("width", 224)
+    else:
+        edges = tuple(size) if isinstance(size, (list, tuple)) else (size, size)
+    return tuple(number("image_size", edge) for edge in edges)
 
 
 _DOCUMENTED = re.compile(r"^\s*(\w+) \(`?([^`\n]*?)`?,? *of shape `?\(([^`\n]*)\)`", re.MULTILINE)
