@@ -10,6 +10,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/options/budget_options.hpp"
 #include "tools/options/memory_options.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/gate/check_report.hpp"
 #include "tools/reports/gate/ci_report.hpp"
@@ -43,7 +44,7 @@ OptionParser check_options() {
       "max-growth", text("P"),
       "how far the peak may exceed the baseline's, such as 2% or 64MiB; default 2%")(
       "accept", "write this run to --baseline as the accepted one")(
-      "junit", text("FILE"), "also write the result as a JUnit file")(
+      "junit", output_value("FILE"), "also write the result as a JUnit file")(
       "github", "also print annotations for GitHub Actions; default where GITHUB_ACTIONS is true");
   parser.add_format();
   add_workload_options(parser);
@@ -85,7 +86,7 @@ CheckCommand parse_check(const Arguments& arguments) {
   limits.baseline_name = text_option(values, "baseline").value_or("");
   limits.use = values.contains("accept") ? BaselineUse::accept : BaselineUse::compare;
   check_limits_together(values, result, problems);
-  result.junit = text_option(values, "junit");
+  result.junit = output_option(values, "junit");
   result.annotates =
       values.contains("github") || (runs_on_github() && is_for_people(result.format));
   result.workload = read_workload_options(values, std::move(problems));

@@ -10,6 +10,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/memory_options.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/export_csv.hpp"
 #include "tools/reports/export_perfetto.hpp"
@@ -57,7 +58,7 @@ OptionParser export_options() {
                "snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, "
                "chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); "
                "default: by the extension of --output")(
-      "output", text("PATH"),
+      "output", output_value("PATH"),
       "the file to write; compressed if it ends in .gz, .xz or .zst; - is standard output")(
       "at", text("MOMENT"),
       "folded: live bytes at the peak (default), at the end, or after operation number N (as "
@@ -109,7 +110,7 @@ ExportCommand parse_export(const Arguments& arguments) {
   ExportCommand result;
   std::vector<std::string> problems;
   collect_problems(problems, [&] {
-    const auto output = text_option(values, "output");
+    const auto output = output_option(values, "output");
     if (!output) {
       throw UsageError("missing --output PATH ('-' is standard output)");
     }

@@ -7,6 +7,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/scaled_command.hpp"
 #include "tools/files/program_file.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/reports/scaling/fit_report.hpp"
@@ -26,7 +27,7 @@ struct FitCommand {
 
 OptionParser fit_options() {
   OptionParser parser(command("fit"));
-  parser.add()("output,o", po::value<std::string>()->value_name("RUN.hwp"),
+  parser.add()("output,o", output_value("RUN.hwp"),
                "the program, for simulate --from and, with --values, for whatever takes a FILE")(
       "device", po::value<int>()->value_name("N"), "only this device of each FILE")(
       "gpu", po::value<std::string>()->value_name("NAME"),
@@ -48,7 +49,7 @@ FitFile fit_file(const std::string& text) {
 }
 
 std::string output_name(const po::variables_map& values) {
-  const auto output = text_option(values, "output");
+  const auto output = output_option(values, "output");
   if (!output) {
     throw UsageError("fit writes a program; name it with --output run.hwp");
   }

@@ -7,6 +7,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/files/trace_output.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/rank_option.hpp"
 #include "tools/studies/replay_run.hpp"
@@ -37,12 +38,13 @@ OptionParser generate_options() {
   OptionParser parser(command("generate"));
   add_plan_options(parser);
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  parser.add()("output,o", text("TRACE"), "the file to write: .trace or .hwt, plain or compressed")(
+  parser.add()("output,o", output_value("TRACE"),
+               "the file to write: .trace or .hwt, plain or compressed")(
       "alloc-conf", text("S"), "settings to write into the trace's header")(
       "capacity", text("SIZE"),
       "device memory to write into the trace's header; with --gpu, what the GPU leaves to the "
       "allocator. A replay of the trace continues after running out of memory, simulate stops")(
-      "graph", text("FILE"),
+      "graph", output_value("FILE"),
       "also write the compute graph of the first forward and backward, for Graphviz (.dot)")(
       "rank", text("R"), "the rank whose requests are written; default: 0")(
       "graph-module", text("PATH"), "only this module's part of it, e.g. model.layers.0");
@@ -64,7 +66,7 @@ GenerateCommand parse_generate(const Arguments& arguments) {
   GenerateCommand result;
   std::vector<std::string> problems;
   try {
-    result.output = text_option(values, "output").value_or("");
+    result.output = output_option(values, "output").value_or("");
     if (result.output.empty()) {
       problems.emplace_back("missing --output; name the trace to write, e.g. plan.hwt.zst");
     } else {
@@ -81,7 +83,7 @@ GenerateCommand parse_generate(const Arguments& arguments) {
   } catch (const UsageError& error) {
     problems.emplace_back(error.what());
   }
-  result.graph = text_option(values, "graph");
+  result.graph = output_option(values, "graph");
   result.graph_module = text_option(values, "graph-module").value_or("");
   if (!result.graph && !result.graph_module.empty()) {
     problems.emplace_back("--graph-module needs --graph; name the file to write");

@@ -17,6 +17,7 @@
 #include "tools/fleet/file_stores.hpp"
 #include "tools/fleet/fleet.hpp"
 #include "tools/fleet/run_identity.hpp"
+#include "tools/options/output_option.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -82,7 +83,7 @@ ExitCode run_merge(const Arguments& arguments, std::ostream& out) {
                "table, json, csv, markdown; of parts that were made with --format json or csv; "
                "default: as they were made");
   for (const char* const output : kOutputs) {
-    parser.add()(output, po::value<std::string>()->value_name("FILE"),
+    parser.add()(output, output_value("FILE"),
                  "of a scan: as --help of scan says");
   }
   parser.positional("part", -1);
@@ -98,7 +99,7 @@ ExitCode run_merge(const Arguments& arguments, std::ostream& out) {
   Arguments words = parts.run().arguments;
   require_allowed(parts, words);
   for (const char* const output : kOutputs) {
-    if (const auto file = text_option(values, output)) {
+    if (const auto file = output_option(values, output)) {
       parts.add_typed(output);
       words.push_back(fmt::format("--{}={}", output, *file));
     }

@@ -21,6 +21,7 @@
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/bytes/opened_inputs.hpp"
 #include "traces/formats/bytes/output_target.hpp"
 
 namespace highwater {
@@ -113,6 +114,7 @@ void tell_next(const std::string& path, std::ostream& out) {
 
 ExitCode run_record(const Arguments& arguments, std::ostream& out) {
   const RecordRequest request = read_record_request(arguments);
+  std::ranges::for_each(request.command, [](const std::string& word) { remember_input(word); });
   require_output(request.output);
   const RecordOutcome outcome = run_and_watch(request);
   if (outcome.snapshots.empty()) {

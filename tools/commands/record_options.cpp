@@ -11,6 +11,7 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/options/memory_options.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/record/record_request.hpp"
 #include "traces/error.hpp"
@@ -35,7 +36,7 @@ OptionParser record_options() {
       "finish-step",
       "with --steps: after the last of them, the script goes on to its next forward pass, so that "
       "it reports that step itself")(
-      "output", text("FILE"),
+      "output", output_value("FILE"),
       "the snapshot to write; compressed if it ends in .xz; default: "
       "record.pickle")("stacks", text("none|python|all"),
                        "call stacks of allocations; default: python")(
@@ -147,7 +148,7 @@ RecordRequest read_options(const po::variables_map& values) {
   collect_problems(
       problems, [&] { request.event_lag = number_option(values, "event-lag", request.event_lag); });
   request.finish_step = values.contains("finish-step");
-  request.output = text_option(values, "output").value_or(request.output);
+  request.output = output_option(values, "output").value_or(request.output);
   request.format = output_format(values);
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));

@@ -8,6 +8,7 @@
 #include "tools/files/trace_output.hpp"
 #include "tools/options/kept_property_option.hpp"
 #include "tools/options/memory_options.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/reduction/reduce_report.hpp"
 #include "tools/reports/reduction/torch_script.hpp"
@@ -33,10 +34,10 @@ OptionParser reduce_options() {
   parser.add()("keep", text("WHAT"),
                "what has to remain: oom (the first request that fails, for the same cause), "
                "'peak>=SIZE' (reserved) or 'fragmentation>=SHARE' (1 - peak active / peak "
-               "reserved)")("output", text("PATH"),
+               "reserved)")("output", output_value("PATH"),
                             "the requests that are left: .trace (text) or .hwt, and .gz, .xz or "
                             ".zst to compress")(
-      "script", text("PATH"), "a Python script that makes the same requests of PyTorch")(
+      "script", output_value("PATH"), "a Python script that makes the same requests of PyTorch")(
       "max-operations", po::value<std::uint64_t>()->default_value(20'000'000'000)->value_name("N"),
       "how many operations the search may replay");
   parser.add_format();
@@ -45,8 +46,8 @@ OptionParser reduce_options() {
 }
 
 void read_files(const po::variables_map& values, ReducedFiles& files) {
-  files.trace = text_option(values, "output").value_or("");
-  files.script = text_option(values, "script").value_or("");
+  files.trace = output_option(values, "output").value_or("");
+  files.script = output_option(values, "script").value_or("");
   if (files.trace.empty() && files.script.empty()) {
     throw UsageError("reduce writes what is left; add --output small.trace or --script small.py");
   }

@@ -11,6 +11,7 @@
 #include "tools/html/report_data.hpp"
 #include "tools/html/report_page.hpp"
 #include "tools/html/report_run.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/workload_options.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
@@ -24,7 +25,7 @@ namespace po = boost::program_options;
 
 OptionParser report_options() {
   OptionParser parser(command("report"));
-  parser.add()("output,o", po::value<std::string>()->value_name("HTML"),
+  parser.add()("output,o", output_value("HTML"),
                "the file to write; default: report.html; - is standard output");
   add_workload_options(parser);
   return parser;
@@ -58,7 +59,7 @@ boost::json::object data_of(const std::vector<ReportRun>& runs) {
 
 ExitCode run_report(const Arguments& arguments, std::ostream& out) {
   const po::variables_map values = report_options().parse(arguments);
-  const std::string path = text_option(values, "output").value_or("report.html");
+  const std::string path = output_option(values, "output").value_or("report.html");
   const std::vector<ReportRun> runs = runs_of(values);
   const std::string page = with_progress("drawing", [&] { return report_page(data_of(runs)); });
   if (is_standard_output(path)) {

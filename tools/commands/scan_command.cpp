@@ -6,11 +6,13 @@
 #include "tools/commands/commands.hpp"
 #include "tools/html/scan_page.hpp"
 #include "tools/options/fleet_options.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/reports/scan/scan_database.hpp"
 #include "tools/reports/scan/scan_report.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/bytes/opened_inputs.hpp"
 
 namespace highwater {
 namespace {
@@ -18,11 +20,18 @@ namespace {
 namespace po = boost::program_options;
 
 void write_files(const Scan& scan, const po::variables_map& values) {
-  if (const auto file = text_option(values, "html")) {
+  if (const auto file = output_option(values, "html")) {
     write_text(*open_sink(*file), scan_page(scan));
   }
-  if (const auto file = text_option(values, "sqlite")) {
+  if (const auto file = output_option(values, "sqlite")) {
     write_scan_database(scan, *open_sink(*file));
+  }
+}
+
+/// They are read later, some by other processes; outputs are opened before.
+void remember_items(const std::vector<ScanItem>& items) {
+  for (const ScanItem& item : items) {
+    remember_input(item.file);
   }
 }
 
@@ -34,9 +43,8 @@ ExitCode run_scan(const Arguments& arguments, std::ostream& out) {
   add_fleet_options(parser);
   parser.add()("format", po::value<std::string>()->default_value("table")->value_name("F"),
                "table, json, jsonl (one object per row), csv, markdown")(
-      "html", po::value<std::string>()->value_name("FILE"),
-      "write a page with a heat map over ranks to FILE")(
-      "sqlite", po::value<std::string>()->value_name("FILE"),
+      "html", output_value("FILE"), "write a page with a heat map over ranks to FILE")(
+      "sqlite", output_value("FILE"),
       "write rows, what they hold at their peak and how outliers differ to a database FILE");
   parser.positional("folder", -1);
   const auto values = parser.parse(arguments);
@@ -48,6 +56,7 @@ ExitCode run_scan(const Arguments& arguments, std::ostream& out) {
   const OutputFormat format = is_by_line ? OutputFormat::json : output_format(values);
   const ReadingOptions reading = read_reading_options(values);
   const std::vector<ScanItem> items = find_traces(folder, reading.expansion);
+  remember_items(items);
   Fleet fleet(read_fleet_options(values, "scan", arguments));
   const Scan scan = scan_files(folder, items, reading, fleet);
   fleet.end_of_pieces();

@@ -18,6 +18,7 @@
 #include "tools/text/name_pattern.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
+#include "traces/formats/bytes/opened_inputs.hpp"
 
 namespace highwater {
 namespace {
@@ -150,6 +151,10 @@ std::vector<CaseFiles> wanted_cases(const ValidateCommand& command) {
                      command.only ? "no recorded case matches '" + *command.only + "'"
                                   : "no recorded cases found",
                      "name a folder with pairs X.json, X.pickle.xz");
+  }
+  for (const CaseFiles& each : files) {  // outputs are opened before they are read
+    remember_input(each.description);
+    remember_input(each.recording);
   }
   return files;
 }

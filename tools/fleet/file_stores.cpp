@@ -22,6 +22,13 @@ constexpr ::mode_t kUsualMode = 0666;
   throw Error(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
 }
 
+/// @throws UsageError if this run has read the file
+OutputClaim claim_of(const OpenFile& file, const std::string& path) {
+  struct stat status {};
+
+  return ::fstat(file.descriptor(), &status) == 0 ? OutputClaim(status, path) : OutputClaim();
+}
+
 std::string shard_name(const Shard& shard) {
   return fmt::format("shard {}/{}", shard.index, shard.count);
 }
@@ -101,6 +108,8 @@ Journal::Journal(const std::string& path, const RunIdentity& run, Resume resume)
     throw UsageError(
         fmt::format("--journal {}: exists; add --resume to go on from it, or remove it", path));
   }
+  file_ = std::make_unique<OpenFile>(path, O_RDWR | O_CREAT | O_APPEND);
+  claim_ = claim_of(*file_, path);
   std::uint64_t end = 0;
   if (exists && std::filesystem::file_size(path, error) > 0) {
     const PieceFile kept = read_piece_file(path);
@@ -110,7 +119,6 @@ Journal::Journal(const std::string& path, const RunIdentity& run, Resume resume)
     index_.add(0, kept.records);
     end = kept.end;
   }
-  file_ = std::make_unique<OpenFile>(path, O_RDWR | O_CREAT | O_APPEND);
   file_->cut_to(end);
   if (end == 0) {
     file_->append(header_line(run));
@@ -161,6 +169,7 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
     earlier = paths[i];
     index_.add(i, part.records);
     files_.push_back(std::make_unique<OpenFile>(paths[i], O_RDONLY));
+    remember_input(files_.back()->descriptor(), paths[i]);
   }
   for (std::size_t i = 0; i < by_shard_.size(); ++i) {
     if (by_shard_[i].empty()) {

@@ -13,6 +13,7 @@
 #include "tools/fleet/piece_file.hpp"
 #include "tools/fleet/result_store.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
+#include "traces/formats/bytes/opened_inputs.hpp"
 
 namespace highwater {
 
@@ -30,6 +31,8 @@ class OpenFile {
   void append(const std::string& bytes) const;
 
   void cut_to(std::uint64_t length) const;
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
   std::string path_;
@@ -61,8 +64,8 @@ enum class Resume : bool { no, yes };
 /// `--journal FILE`: every result is appended as soon as it is there.
 class Journal : public ResultStore {
  public:
-  /// @throws UsageError if the file exists and is not to be resumed; InputError if it is of another
-  /// run
+  /// @throws UsageError if the file exists and is not to be resumed, or is an input; InputError if
+  /// it is of another run
   Journal(const std::string& path, const RunIdentity& run, Resume resume);
 
   [[nodiscard]] bool has(std::uint32_t job, PieceNumber number) const override;
@@ -75,6 +78,7 @@ class Journal : public ResultStore {
  private:
   RecordIndex index_;
   std::unique_ptr<OpenFile> file_;
+  OutputClaim claim_;  ///< of that file
 };
 
 /// What `merge` reads.

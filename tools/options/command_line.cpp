@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/options/installed_release.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/part_words.hpp"
 #include "tools/options/plan_source_option.hpp"
 #include "traces/edit_distance.hpp"
@@ -162,7 +163,7 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     throw UsageError(fmt::format("{}; see highwater {} --help", error.what(), command_->name));
   }
   if (values.contains("help")) {
-    throw HelpRequested{help(HelpDetail::common)};
+    throw HelpRequested{help(HelpDetail::common), summaries()};
   }
   if (values.contains("help-all")) {
     throw HelpRequested{help(HelpDetail::all)};
@@ -241,6 +242,17 @@ std::vector<std::string> OptionParser::option_names() const {
     names.push_back(option->long_name());
   }
   return names;
+}
+
+std::vector<OptionSummary> OptionParser::summaries() const {
+  std::vector<OptionSummary> all;
+  for (const auto& option : options_.options()) {
+    const po::value_semantic& value = *option->semantic();
+    all.push_back({.name = option->long_name(),
+                   .has_value = value.max_tokens() > 0,
+                   .is_output = names_output(value)});
+  }
+  return all;
 }
 
 OutputFormat output_format(const po::variables_map& values) {

@@ -45,9 +45,17 @@ struct Command {
   Merging merging = Merging::refused;
 };
 
+/// An option of a command, for tests that try all of them.
+struct OptionSummary {
+  std::string name;
+  bool has_value = false;
+  bool is_output = false;  ///< its value is a file to write (output_option.hpp)
+};
+
 /// Thrown for --help: not an error, the text goes to standard output.
 struct HelpRequested {
   std::string text;
+  std::vector<OptionSummary> options = {};
 };
 
 /// What --help says about an option beside its name.
@@ -111,6 +119,7 @@ class OptionParser {
   };
 
   [[nodiscard]] std::string help(HelpDetail detail) const;
+  [[nodiscard]] std::vector<OptionSummary> summaries() const;
   [[nodiscard]] std::string grouped_help(HelpDetail detail) const;
   [[nodiscard]] std::string group_help(OptionGroup group, HelpDetail detail) const;
   [[nodiscard]] OptionGroup group_of(std::size_t position) const;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/fleet/run_identity.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/part_words.hpp"
 #include "traces/parse_text.hpp"
 
@@ -24,6 +25,9 @@ std::vector<FleetOptionName> names_of_places() {
   }
   return names;
 }
+
+/// What an option's value is for.
+enum class ValueUse { said, written };
 
 Shard read_shard(const std::string& text) {
   const std::size_t slash = text.find('/');
@@ -73,23 +77,28 @@ void add_fleet_options(OptionParser& parser) {
     const char* name;
     const char* value;  ///< nullptr: none
     const char* help;
+    ValueUse use = ValueUse::said;
   };
 
+  using enum ValueUse;
   constexpr std::array<Row, 6> kRows{{
       {"shard", "i/N",
        "carry out part i of N of the work, and write its results to --output for highwater merge"},
-      {"output", "PART", "with --shard: the file of its results"},
-      {"journal", "FILE", "keep each result in FILE as soon as it is there"},
+      {"output", "PART", "with --shard: the file of its results", written},
+      {"journal", "FILE", "keep each result in FILE as soon as it is there", written},
       {"resume", nullptr, "go on from --journal FILE, if it exists"},
       {"stall-after", "SECONDS",
        "under mpirun: hand out again what a rank has held for so long without a result; default "
        "300, and at least ten times as long as the slowest piece"},
       {"piece-times", "FILE",
-       "write how long each piece took, and what handing them out took, one JSON object per line"},
+       "write how long each piece took, and what handing them out took, one JSON object per line",
+       written},
   }};
   for (const Row& row : kRows) {
     if (row.value == nullptr) {
       parser.add()(row.name, row.help);
+    } else if (row.use == written) {
+      parser.add()(row.name, output_value(row.value), row.help);
     } else {
       parser.add()(row.name, po::value<std::string>()->value_name(row.value), row.help);
     }
@@ -101,11 +110,11 @@ FleetRequest read_fleet_options(const po::variables_map& values, std::string_vie
                                 const Arguments& arguments) {
   check_together(values, arguments);
   FleetRequest request;
-  request.part = text_option(values, "output").value_or("");
-  request.journal = text_option(values, "journal").value_or("");
+  request.part = output_option(values, "output").value_or("");
+  request.journal = output_option(values, "journal").value_or("");
   request.resume = values.contains("resume") ? Resume::yes : Resume::no;
   request.stall_seconds = read_stall_limit(values);
-  request.times = text_option(values, "piece-times").value_or("");
+  request.times = output_option(values, "piece-times").value_or("");
   if (const auto shard = text_option(values, "shard")) {
     request.run.shard = read_shard(*shard);
   }

@@ -1,6 +1,7 @@
 #include "tools/options/plan_options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
 #include <boost/program_options/value_semantic.hpp>
@@ -9,6 +10,8 @@
 #include "tools/options/option_help.hpp"
 #include "tools/options/plan_source_option.hpp"
 #include "tools/text/usage_errors.hpp"
+#include "traces/formats/bytes/opened_inputs.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/options/aliases.hpp"
 
 namespace highwater {
@@ -71,6 +74,9 @@ PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> p
     throw UsageErrors({*sentence});
   }
   PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use, check);
+  if (const auto file = python_file_of(run.plan.model.config)) {
+    remember_input(std::filesystem::path(*file));  // which Python reads
+  }
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));
   run.left_out = left_out_keys(values);
   return run;

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "tools/options/memory_options.hpp"
+#include "tools/options/output_option.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/plan_source_option.hpp"
 #include "tools/options/solving/margin_option.hpp"
@@ -173,7 +174,7 @@ void add_solve_options(OptionParser& parser, const Arguments& arguments) {
                    .c_str())("frontier", text("AXES"),
                              "peak memory against recomputation: checkpoint, or checkpoint,batch")(
       "margin", text("PERCENT"), "memory that an answer leaves free; default 0 %")(
-      "html", text("FILE"), "write a page with a picture of the frontier to FILE");
+      "html", output_value("FILE"), "write a page with a picture of the frontier to FILE");
   parser.choose("", chosen_options(arguments));
 }
 
@@ -201,7 +202,7 @@ SolveQuestion read_solve_question(const po::variables_map& values) {
   check_memory(request, problems);
   check_strategies(request, problems);
   result.model = text_option(values, "model").value_or("");
-  result.html = text_option(values, "html");
+  result.html = output_option(values, "html");
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }

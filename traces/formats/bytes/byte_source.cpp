@@ -24,7 +24,6 @@ class FileSource : public ByteSource {
  public:
   FileSource(int descriptor, std::string name, ReadListener listener)
       : descriptor_(descriptor), name_(std::move(name)), listener_(std::move(listener)) {
-    remember_input(descriptor_, name_);
     if (listener_) {
       find_size();
     }
@@ -52,6 +51,8 @@ class FileSource : public ByteSource {
   }
 
   [[nodiscard]] const std::string& name() const override { return name_; }
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
   void find_size() {
@@ -107,10 +108,15 @@ class MemorySource : public ByteSource {
   }
 }
 
-void reject_directory(const FileSource& file, int descriptor) {
+std::unique_ptr<FileSource> remembered(std::unique_ptr<FileSource> file) {
+  remember_input(file->descriptor(), file->name());
+  return file;
+}
+
+void reject_directory(const FileSource& file) {
   struct stat status {};
 
-  if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+  if (::fstat(file.descriptor(), &status) == 0 && S_ISDIR(status.st_mode)) {
     throw InputError(file.name(), "", "is a directory", "name a snapshot or trace file inside it");
   }
 }
@@ -126,17 +132,17 @@ std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, ReadLis
     fail_to_open(name, errno);
   }
   auto file = std::make_unique<FileSource>(descriptor, name, std::move(listener));
-  reject_directory(*file, descriptor);
-  return file;
+  reject_directory(*file);
+  return remembered(std::move(file));
 }
 
 std::unique_ptr<ByteSource> open_named(const std::filesystem::path& path, ReadListener listener) {
   if (const auto bytes = bytes_in_memory(path.native())) {
     return std::make_unique<MemorySource>(*bytes, path.native());
   }
-  return path == "-"
-             ? std::make_unique<FileSource>(STDIN_FILENO, "standard input", std::move(listener))
-             : open_file(path, std::move(listener));
+  return path == "-" ? remembered(std::make_unique<FileSource>(STDIN_FILENO, "standard input",
+                                                               std::move(listener)))
+                     : open_file(path, std::move(listener));
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ std::string_view write_remedy(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-    case EFBIG:
       return "free space there, or name a file on another disk";
+    case EFBIG:
+      return "raise the limit on the size of files (ulimit -f), or name a file on another disk";
     case EPIPE:
       return "the program that reads it has ended";
     default:
@@ -48,6 +49,9 @@ bool is_unsupported(int error) {
   return error == EINVAL || error == EROFS || error == ENOTSUP;
 }
 
+/// What becomes of what a descriptor's file holds already.
+enum class OldContent { stays, goes };
+
 /// A file descriptor, written to directly.
 class DescriptorSink : public ByteSink {
  public:
@@ -56,7 +60,14 @@ class DescriptorSink : public ByteSink {
 
   ~DescriptorSink() override { close(); }
 
+  /// Of a file that is not this sink's own: nothing happens to it before the first write.
+  void respect(OutputClaim claim, OldContent old) {
+    claim_ = std::move(claim);
+    old_content_ = old;
+  }
+
   void write(std::span<const std::byte> bytes) override {
+    prepare();
     while (!bytes.empty()) {
       const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
       if (n >= 0) {
@@ -75,6 +86,7 @@ class DescriptorSink : public ByteSink {
   }
 
   void commit() override {
+    prepare();
     if (close() != 0) {
       fail_to_write(name_, errno);  // network file systems report a full disk only on close
     }
@@ -83,6 +95,14 @@ class DescriptorSink : public ByteSink {
   [[nodiscard]] const std::string& name() const override { return name_; }
 
  private:
+  void prepare() {
+    claim_.require_unread();
+    if (std::exchange(old_content_, OldContent::stays) == OldContent::goes &&
+        ::ftruncate(descriptor_, 0) != 0) {
+      fail_to_write(name_, errno);
+    }
+  }
+
   int close() {
     const int descriptor = std::exchange(descriptor_, -1);
     return descriptor == -1 ? 0 : ::close(descriptor);
@@ -90,13 +110,16 @@ class DescriptorSink : public ByteSink {
 
   int descriptor_;
   std::string name_;
+  OutputClaim claim_;
+  OldContent old_content_ = OldContent::stays;
 };
 
 /// A regular file, under a temporary name in the same folder until commit().
 class FileSink : public ByteSink {
  public:
-  FileSink(std::filesystem::path target, const std::string& name)
+  FileSink(std::filesystem::path target, const std::string& name, OutputClaim claim)
       : target_(std::move(target)),
+        claim_(std::move(claim)),
         temporary_(target_.parent_path()),
         file_(temporary_.descriptor(), name) {}
 
@@ -105,6 +128,7 @@ class FileSink : public ByteSink {
   void commit() override {
     file_.store();
     file_.commit();
+    claim_.require_unread();
     try {
       temporary_.rename_to(target_);
     } catch (const std::system_error& error) {
@@ -116,63 +140,64 @@ class FileSink : public ByteSink {
 
  private:
   std::filesystem::path target_;
+  OutputClaim claim_;
   TemporaryFile temporary_;
   DescriptorSink file_;
 };
 
-void protect_input(const struct stat& status, const std::string& name, Overwrite overwrite) {
-  if (overwrite == Overwrite::inputs_too || !S_ISREG(status.st_mode)) {
-    return;
-  }
-  if (const auto input = input_behind(status)) {
-    throw UsageError(fmt::format("{}: is {}; choose another name for the output", name,
-                                 *input == name
-                                     ? "the input itself"
-                                     : fmt::format("the same file as the input {}", *input)));
-  }
+/// @throws UsageError if this run has read the file of `status`
+OutputClaim claim(const struct stat& status, const std::string& name, Overwrite overwrite) {
+  return overwrite == Overwrite::inputs_too ? OutputClaim() : OutputClaim(status, name);
 }
 
-/// What lies there already may be replaced.
-void require_replaceable(const std::filesystem::path& path, const std::string& name,
-                         Overwrite overwrite) {
+/// What lies there already, which may be replaced.
+OutputClaim claim_replaceable(const std::filesystem::path& path, const std::string& name,
+                              Overwrite overwrite) {
   struct stat status {};
 
   if (::stat(path.c_str(), &status) != 0) {
-    return;
+    return {};
   }
   if (S_ISDIR(status.st_mode)) {
     throw UsageError(name + ": is a directory; name a file inside it");
   }
-  protect_input(status, name, overwrite);
+  OutputClaim claimed = claim(status, name, overwrite);
   if ((status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0) {
     // A rename would replace it despite the protection.
     throw UsageError(name + ": is write-protected; choose another name, or make it writable");
   }
+  return claimed;
 }
 
 std::unique_ptr<ByteSink> replacing_sink(const std::filesystem::path& target,
                                          const std::string& name, Overwrite overwrite) {
-  require_replaceable(target, name, overwrite);
+  OutputClaim claimed = claim_replaceable(target, name, overwrite);
   try {
-    return std::make_unique<FileSink>(target, name);
+    return std::make_unique<FileSink>(target, name, std::move(claimed));
   } catch (const std::system_error& error) {
     fail_to_create(name, error.code());
   }
 }
 
+/// Of no kind if it cannot be told.
+struct stat status_of(int descriptor) {
+  struct stat status {};
+
+  static_cast<void>(::fstat(descriptor, &status));
+  return status;
+}
+
 /// `descriptor` is this process's own; what is written goes where its position stands.
 std::unique_ptr<ByteSink> descriptor_sink(int descriptor, const std::string& name,
                                           Overwrite overwrite) {
-  struct stat status {};
-
-  if (::fstat(descriptor, &status) == 0) {
-    protect_input(status, name, overwrite);
-  }
+  OutputClaim claimed = claim(status_of(descriptor), name, overwrite);
   const int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (own < 0) {
     fail_to_create(name, system_error_code(errno));
   }
-  return std::make_unique<DescriptorSink>(own, name);
+  auto sink = std::make_unique<DescriptorSink>(own, name);
+  sink->respect(std::move(claimed), OldContent::stays);
+  return sink;
 }
 
 /// What a name in another process's list of descriptors leads to may be a file: it is written from
@@ -184,15 +209,9 @@ std::unique_ptr<ByteSink> special_sink(const std::filesystem::path& path, const 
     fail_to_create(name, system_error_code(errno));
   }
   auto sink = std::make_unique<DescriptorSink>(descriptor, name);
-
-  struct stat status {};
-
-  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
-    protect_input(status, name, overwrite);
-    if (::ftruncate(descriptor, 0) != 0) {
-      fail_to_write(name, errno);
-    }
-  }
+  const struct stat status = status_of(descriptor);
+  sink->respect(claim(status, name, overwrite),
+                S_ISREG(status.st_mode) ? OldContent::goes : OldContent::stays);
   return sink;
 }
 
@@ -212,7 +231,7 @@ std::unique_ptr<ByteSink> file_sink(const std::filesystem::path& name, Overwrite
 }
 
 std::unique_ptr<ByteSink> standard_output_sink(Overwrite overwrite) {
-  return descriptor_sink(STDOUT_FILENO, "standard output", overwrite);
+  return descriptor_sink(STDOUT_FILENO, kStandardOutput, overwrite);
 }
 
 }  // namespace highwater

@@ -111,6 +111,14 @@ bool names_file(const ModelConfig& config) {
          config.as<OtherConfig>().python.find(kBeforeFunction) != std::string::npos;
 }
 
+std::optional<std::string> python_file_of(const ModelConfig& config) {
+  if (!names_file(config)) {
+    return std::nullopt;
+  }
+  const std::string& python = config.as<OtherConfig>().python;
+  return python.substr(0, python.rfind(':'));
+}
+
 bool names_python_function(std::string_view text) {
   const std::size_t function = text.rfind(kBeforeFunction);
   return function != std::string_view::npos && function > 0 &&

@@ -46,6 +46,9 @@ inline const Family& family_of(const OtherConfig& /*config*/) {
 /// Whether a file of the user's makes the model.
 bool names_file(const ModelConfig& config);
 
+/// That file; absent for all others.
+std::optional<std::string> python_file_of(const ModelConfig& config);
+
 /// Whether the model is a list of parameters (catalog/parameter_list.hpp).
 bool lists_parameters(const ModelConfig& config);
 

@@ -1,7 +1,9 @@
 // Rules: an output file appears complete or not at all.
 #include "traces/formats/bytes/byte_sink.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -112,4 +114,39 @@ TEST_CASE("byte_sink: an input may be brought up to date on request, or in the n
     open_source(dir / "in");
   }
   CHECK_NOTHROW(open_sink(dir / "in"));
+}
+
+TEST_CASE("byte_sink: a file that is to be replaced is no input any more", "[traces][formats]") {
+  const TempDir dir;
+  write_file(dir / "in", "precious");
+  std::filesystem::create_hard_link(dir / "in", dir / "hard");
+  const InputsOfRun run;
+  const auto sink = open_sink(dir / "in");
+  sink->write(to_bytes("new"));
+  CHECK_THROWS_WITH(open_source(dir / "hard"),
+                    Catch::Contains("in: is the same file as the input") &&
+                        Catch::Contains("hard; choose another name for the output"));
+  CHECK_THROWS_AS(sink->commit(), UsageError);  // though somebody made light of that
+  CHECK(read_file(dir / "in") == "precious");
+}
+
+TEST_CASE("byte_sink: what a descriptor leads to stays as it is until something is written",
+          "[traces][formats]") {
+  const TempDir dir;
+  write_file(dir / "in", "precious");
+  const int descriptor = ::open((dir / "in").c_str(), O_RDWR | O_APPEND);
+  const InputsOfRun run;
+  const auto sink = open_sink("/proc/self/fd/" + std::to_string(descriptor));
+  CHECK_THROWS_AS(open_source(dir / "in"), UsageError);
+  CHECK_THROWS_AS(sink->write(to_bytes("new")), UsageError);
+  CHECK(read_file(dir / "in") == "precious");
+  ::close(descriptor);
+}
+
+TEST_CASE("byte_sink: a file may be read once its output has been given up", "[traces][formats]") {
+  const TempDir dir;
+  write_file(dir / "in", "precious");
+  const InputsOfRun run;
+  open_sink(dir / "in");
+  CHECK_NOTHROW(open_source(dir / "in"));
 }

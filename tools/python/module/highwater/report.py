@@ -20,8 +20,8 @@ class Report:
         return self._question.text("--output=-")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.html)
+        """Writes the file, never onto one that the page is made of."""
+        self._question.text(f"--output={os.path.abspath(path)}")
 
     def _repr_html_(self) -> str:
         return framed(self.html)
