@@ -27,7 +27,9 @@ void secure_standard_descriptors() {
   struct sigaction action {};
 
   action.sa_handler = do_nothing;  // not SIG_IGN, which exec would hand on
-  ::sigaction(SIGPIPE, &action, nullptr);
+  for (const int of_a_write : {SIGPIPE, SIGXFSZ}) {
+    ::sigaction(of_a_write, &action, nullptr);
+  }
 }
 
 StandardOutput::Buffer::Buffer(std::unique_ptr<ByteSink> sink) : sink_(std::move(sink)) {

@@ -1,4 +1,5 @@
-// The process's own descriptors 0, 1 and 2, made safe before anything is read or written.
+// The process's own descriptors 0, 1 and 2, made safe before anything is read or written, and the
+// signals that a write may end in.
 #pragma once
 
 #include <array>
@@ -11,8 +12,9 @@
 namespace highwater {
 
 /// A descriptor 0, 1 or 2 that is closed at the start would be given to the first file opened, and
-/// reports would end up in it; /dev/null takes its place. A pipe whose reader has ended becomes an
-/// error of the write, not the end of the process; children start with the default again.
+/// reports would end up in it; /dev/null takes its place. A pipe whose reader has ended, and a file
+/// as large as it may become (ulimit -f), become an error of the write, not the end of the process;
+/// children start with the default again.
 void secure_standard_descriptors();
 
 /// Standard output as a stream that fails with the system's reason.

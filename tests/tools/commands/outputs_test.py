@@ -6,6 +6,7 @@ cannot be written is an error with the system's words (exit code 3).
 
 import filecmp
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -187,6 +188,48 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(result.returncode, BAD_INPUT)
                 self.assertIn("standard output: cannot be written: No space left on device", result.stderr)
                 self.assertNotIn("--max-reserved", result.stderr)  # the reasons come after the report
+
+    def limited(self, most, *arguments, **options):
+        """With files of at most so many bytes, as batch systems set it (ulimit -f)."""
+        return run(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)), **options)
+
+    def test_limit_on_the_size_of_files(self):
+        ranks = self.folder / "ranks"
+        ranks.mkdir()
+        shutil.copy(self.snapshot, ranks)
+        before = sorted(path.name for path in self.folder.iterdir())
+        output = self.folder / "o"
+        for arguments in (("export", self.snapshot, "--to", "csv", "--output", output),
+                          ("export", self.snapshot, "--to", "snapshot", "--output", output),
+                          ("report", self.snapshot, "--output", output),
+                          ("convert", self.snapshot, self.folder / "o.trace"),
+                          ("generate", "--model", "gpt2", "--seq", "16", "--output", self.folder / "o.hwt"),
+                          ("scan", ranks, "--html", output), ("scan", ranks, "--sqlite", output),
+                          ("sweep", self.snapshot, "--set", "expandable_segments=False,True", "--shard", "1/1",
+                           "--output", output)):
+            with self.subTest(arguments=arguments):
+                result = self.limited(2048, *arguments)
+                self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+                self.assertIn("cannot be written: File too large; raise the limit", result.stderr)
+                self.assertEqual(sorted(path.name for path in self.folder.iterdir()), before)
+
+    def test_limit_on_the_size_of_standard_output_and_journals(self):
+        with open(self.folder / "into", "w") as file:
+            result = self.limited(100, "replay", self.snapshot, stdout=file)
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("standard output: cannot be written: File too large", result.stderr)
+        sweep = ("sweep", self.snapshot, "--set", "expandable_segments=False,True", "--journal", self.folder / "j")
+        result = self.limited(2048, *sweep)
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("cannot be written: File too large", result.stderr)
+        self.assertEqual(run(*sweep, "--resume").returncode, 0)  # what was kept is of use
+
+    def test_children_have_the_signal_s_default(self):
+        shown = self.folder / "shown"
+        shown.write_text("#!/bin/sh\ngrep SigIgn /proc/self/status\n")
+        result = run("record", "--output", self.folder / "o.pickle", "--", "sh", shown)
+        ignored = int(next(line for line in result.stdout.splitlines() if "SigIgn" in line).split()[1], 16)
+        self.assertEqual(ignored >> (signal.SIGXFSZ - 1) & 1, 0)
 
     def test_closed_pipe(self):
         read, write = os.pipe()

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pickle
+import resource
 import signal
 import subprocess
 import sys
@@ -204,8 +205,23 @@ class Inputs(unittest.TestCase):
             path = pathlib.Path(folder) / "other.pickle"
             hw.load(small_snapshot()).export(path)
             self.assertTrue(path.exists())
-            with self.assertRaises(hw.UsageError):
-                hw.load(path).export(path)
+            before = path.read_bytes()
+            for write in (hw.load(path).export, hw.load(path).report().save):
+                with self.assertRaises(hw.UsageError):
+                    write(path)
+                self.assertEqual(path.read_bytes(), before)
+
+    def test_a_limit_on_the_size_of_files_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "other.pickle"
+            before = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
+            try:
+                with self.assertRaisesRegex(hw.InputError, "File too large; raise the limit"):
+                    hw.load(small_snapshot()).export(path)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            self.assertEqual(list(path.parent.iterdir()), [])
 
 
 class Errors(unittest.TestCase):
