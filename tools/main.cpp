@@ -37,16 +37,21 @@ bool is_search(const highwater::Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const highwater::Arguments arguments(argv + 1, argv + argc);
-  if (is_search(arguments)) {
-    keep_large_blocks();
-  } else {
-    return_large_blocks();
-    keep_room_for_trace();
+  try {
+    const highwater::Arguments arguments(argv + 1, argv + argc);
+    if (is_search(arguments)) {
+      keep_large_blocks();
+    } else {
+      return_large_blocks();
+      keep_room_for_trace();
+    }
+    highwater::secure_standard_descriptors();
+    highwater::remove_temporary_files_on_signals();
+    highwater::StandardOutput out;
+    const auto finish = [&out] { out.finish(); };
+    return static_cast<int>(highwater::run_launched_program(arguments, out, std::cerr, finish));
+  } catch (const std::exception& error) {  // before there was a command
+    std::cerr << "highwater: " << error.what() << "\n";
+    return static_cast<int>(highwater::ExitCode::internal);
   }
-  highwater::secure_standard_descriptors();
-  highwater::remove_temporary_files_on_signals();
-  highwater::StandardOutput out;
-  const auto finish = [&out] { out.finish(); };
-  return static_cast<int>(highwater::run_launched_program(arguments, out, std::cerr, finish));
 }

@@ -24,12 +24,16 @@ class ChunkedVector {
   ChunkedVector& operator=(const ChunkedVector&) = delete;
   ~ChunkedVector() = default;
 
+  /// Where memory runs out, nothing has changed.
   T& push_back(T value) {
     if (size_ == chunks_.size() * kChunk) {
-      chunks_.emplace_back().reserve(kChunk);
+      std::vector<T> chunk;
+      chunk.reserve(kChunk);
+      chunks_.push_back(std::move(chunk));
     }
+    T& place = chunks_.back().emplace_back(std::move(value));
     ++size_;
-    return chunks_.back().emplace_back(std::move(value));
+    return place;
   }
 
   [[nodiscard]] T& operator[](std::size_t i) { return chunks_[i / kChunk][i % kChunk]; }

@@ -12,9 +12,17 @@
 #include "traces/formats/bytes/opened_inputs.hpp"
 
 namespace highwater {
+namespace {
 
-ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream& err,
-                     const std::function<void()>& finish_output) {
+/// Without memory of its own.
+ExitCode out_of_memory(std::ostream& err) {
+  err << "highwater: not enough memory on this machine for the answer; ask for less at a time, or "
+         "use a machine with more\n";
+  return ExitCode::internal;
+}
+
+ExitCode run_and_report(const Arguments& arguments, std::ostream& out, std::ostream& err,
+                        const std::function<void()>& finish_output) {
   const auto report = [&](std::string_view what, ExitCode code) {
     err << "highwater: " << printable(what) << "\n";
     return code;
@@ -58,12 +66,21 @@ ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream
   } catch (const Error& error) {
     return report(error.what(), ExitCode::bad_input);
   } catch (const std::bad_alloc&) {
-    return report(
-        "not enough memory on this machine for the answer; ask for less at a time, or "
-        "use a machine with more",
-        ExitCode::internal);
+    return out_of_memory(err);
   } catch (const std::exception& error) {
     return report(std::string("internal error: ") + error.what(), ExitCode::internal);
+  }
+}
+
+}  // namespace
+
+// Words about an error need memory, too.
+ExitCode run_program(const Arguments& arguments, std::ostream& out, std::ostream& err,
+                     const std::function<void()>& finish_output) {
+  try {
+    return run_and_report(arguments, out, err, finish_output);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(err);
   }
 }
 

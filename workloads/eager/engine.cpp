@@ -7,6 +7,7 @@
 // time.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <queue>
 #include <utility>
 
@@ -22,6 +23,18 @@ namespace highwater::eager {
 namespace {
 
 struct Task {
+  Task(Ref<Node> ready, TensorList arrived) : node(std::move(ready)), grads(std::move(arrived)) {}
+
+  Task(Task&&) = default;
+
+  /// Not Boost's own, which makes room in a list that has been moved from, and must not throw.
+  Task& operator=(Task&& other) noexcept {
+    node = std::move(other.node);
+    std::destroy_at(&grads);
+    std::construct_at(&grads, std::move(other.grads));
+    return *this;
+  }
+
   Ref<Node> node;
   TensorList grads;
 };

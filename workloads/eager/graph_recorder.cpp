@@ -1,6 +1,7 @@
 #include "workloads/eager/graph_recorder.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "workloads/eager/node.hpp"
@@ -90,7 +91,15 @@ void GraphRecorder::link_to_forward(Frame& frame, const void* key) const {
   }
 }
 
-void GraphRecorder::end() {
+void GraphRecorder::end() noexcept {
+  try {
+    end_frame();
+  } catch (const std::bad_alloc&) {
+    runtime_->lose_trace();
+  }
+}
+
+void GraphRecorder::end_frame() {
   const Frame frame = std::move(frames_.back());
   frames_.pop_back();
   const OpId id = emit(frame);

@@ -28,7 +28,8 @@ class GraphRecorder {
   /// An autograd node begins to compute gradients from `grads`.
   void begin_backward(const Node& node, std::span<const Tensor> grads);
 
-  void end();
+  /// In destructors: what cannot be written down for lack of memory is the runtime's to tell.
+  void end() noexcept;
 
   /// The current operator reads `tensor`, or returns it as a result.
   void use(const Tensor& tensor);
@@ -71,6 +72,7 @@ class GraphRecorder {
   void add_inputs(Frame& frame, std::span<const Tensor> tensors);
   void link_to_forward(Frame& frame, const void* key) const;
   OpId emit(const Frame& frame);
+  void end_frame();
 
   Runtime* runtime_;
   std::vector<Frame> frames_;

@@ -193,14 +193,13 @@ void Node::release_variables() {
 // A chain of thousands of nodes must not be deleted recursively (function.cpp: deleteNode).
 void Node::destroy(Node* node) {
   Runtime& runtime = *node->runtime;
-  runtime.dead_nodes.push_back(node);
+  node->next_dead = std::exchange(runtime.dead_nodes, node);
   if (runtime.deleting_nodes) {
     return;
   }
   runtime.deleting_nodes = true;
-  while (!runtime.dead_nodes.empty()) {
-    Node* next = runtime.dead_nodes.back();
-    runtime.dead_nodes.pop_back();
+  while (Node* const next = runtime.dead_nodes) {
+    runtime.dead_nodes = next->next_dead;
     delete_node(next);
   }
   runtime.deleting_nodes = false;

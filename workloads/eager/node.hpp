@@ -116,6 +116,7 @@ class Node : public RefCounted {
   Tensor variable_owner;           ///< keeps it alive
   std::function<void(Tensor&)> post_hook;        ///< of AccumulateGrad: optimizer in backward, DDP
   std::vector<std::function<void()>> pre_hooks;  ///< Tensor.register_hook of its results
+  Node* next_dead = nullptr;                     ///< behind it in Runtime::dead_nodes
 
  private:
   void keep(const Tensor& tensor, bool is_output);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <new>
 #include <utility>
 
 #include "traces/cancellation.hpp"
@@ -121,10 +122,18 @@ Ref<Storage> Runtime::adopt(std::size_t allocation) {
   return storage;
 }
 
+void Runtime::require_trace() const {
+  if (is_lost_) {
+    throw std::bad_alloc();
+  }
+}
+
+// A storage has its block once all is written down: what fails before has nothing to undo.
 void Runtime::open_host_block(Storage& storage, bool is_pinned) {
-  storage.has_block = true;
+  require_trace();
   storage.allocation =
       AllocationId(host_memory.allocate(storage.bytes, is_pinned, to_string(Category::temporary)));
+  storage.has_block = true;
 }
 
 void Runtime::label_host_block(const Storage& storage, Category category) {
@@ -132,8 +141,8 @@ void Runtime::label_host_block(const Storage& storage, Category category) {
 }
 
 void Runtime::open_block(Storage& storage) {
+  require_trace();
   complete_events();
-  storage.has_block = true;
   storage.allocation = AllocationId(trace_.allocation_count++);
   storage.stream = stream;
   storage.event = event_count_;
@@ -148,6 +157,7 @@ void Runtime::open_block(Storage& storage) {
           .stack = site(),
           .kind = EventKind::alloc,
           .category = Category::temporary});
+  storage.has_block = true;
 }
 
 void Runtime::free_block(Storage& storage) {
@@ -163,7 +173,18 @@ void Runtime::allocate_block(Storage& storage, std::int64_t bytes) {
   }
 }
 
-void Runtime::release(Storage& storage) {
+void Runtime::release(Storage& storage) noexcept {
+  if (is_lost_) {
+    return;
+  }
+  try {
+    write_release(storage);
+  } catch (const std::bad_alloc&) {
+    lose_trace();
+  }
+}
+
+void Runtime::write_release(Storage& storage) {
   if (storage.has_block && storage.place == Place::host) {
     host_memory.free(storage.allocation.value());
     return;
@@ -253,6 +274,7 @@ void Runtime::categorize_transient(const Tensor& tensor, Category category) {
 }
 
 void Runtime::mark_step(std::uint64_t step) {
+  require_trace();
   append({.kind = EventKind::reset_peaks});
   append({.value = step, .kind = EventKind::step});
 }
@@ -261,6 +283,7 @@ void Runtime::mark_step(std::uint64_t step) {
 // backward a graph may hold the modules that hold it (FSDP1's views of a flat parameter): only its
 // backward pass takes it apart.
 void Runtime::mark_phase(std::string_view phase) {
+  require_trace();
   const bool has_graph = phase == "loss" || phase == "backward" || phase == "zero_grad";
   if (most_live_ == 0 && !has_graph) {
     throw LiveLimitReached{};
@@ -273,6 +296,7 @@ void Runtime::empty_cache() {
 }
 
 RequestTrace Runtime::take_trace() {
+  require_trace();
   is_closed_ = true;
   recorder = nullptr;
   return std::exchange(trace_, RequestTrace{});

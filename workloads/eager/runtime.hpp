@@ -73,8 +73,9 @@ class Runtime {
   /// A storage of pinned memory.
   Ref<Storage> allocate_pinned(std::int64_t bytes);
 
-  /// Called when the last tensor on `storage` is released.
-  void release(Storage& storage);
+  /// Called when the last tensor on `storage` is released, by destructors: what cannot be written
+  /// down for lack of memory is told by whatever goes on with the run.
+  void release(Storage& storage) noexcept;
 
   /// UntypedStorage.resize_(0): the block is freed; tensors on `storage` stay, without data.
   void free_block(Storage& storage);
@@ -171,9 +172,13 @@ class Runtime {
     return sequence_nr_[static_cast<std::size_t>(thread)]++;
   }
 
-  /// Nodes waiting to be deleted without recursion (engine.cpp: deleteNode).
-  std::vector<Node*> dead_nodes;
+  /// Nodes waiting to be deleted without recursion (engine.cpp: deleteNode): the last one, with
+  /// the others behind it.
+  Node* dead_nodes = nullptr;
   bool deleting_nodes = false;
+
+  /// Called by destructors that could not write down what they had to.
+  void lose_trace() { is_lost_ = true; }
 
   /// What runs at the end of the innermost backward, in order (engine.cpp: queue_callback).
   std::vector<std::function<void()>> final_callbacks;
@@ -269,6 +274,11 @@ class Runtime {
   void open_host_block(Storage& storage, bool is_pinned);
   void label_host_block(const Storage& storage, Category category);
   void append(Event event);
+  void write_release(Storage& storage);
+
+  /// @throws std::bad_alloc if a destructor could not write down what it had to
+  void require_trace() const;
+
   void complete_events();
   void free_used_elsewhere(const Storage& storage);
   StreamId take_event_name(StreamId other);
@@ -277,6 +287,7 @@ class Runtime {
   StreamEvents stream_events_;
   std::vector<StreamId> event_names_;  ///< not in use
   std::vector<Unread> unread_;
+  bool is_lost_ = false;    ///< memory ran out in a destructor: no trace comes of this run
   bool is_closed_ = false;  ///< the trace was taken: everything still alive outlived the run
   std::uint64_t event_count_ = 0;
   std::uint64_t live_ = 0;  ///< bytes of blocks, each as small as the allocator may make it

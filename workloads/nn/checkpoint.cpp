@@ -99,8 +99,10 @@ class CheckpointHook : public SavedTensorHooks {
   explicit CheckpointHook(std::shared_ptr<CheckpointFrame> frame) : frame_(std::move(frame)) {}
 
   Ref<Packed> pack(const Tensor& /*tensor*/) override {
-    Ref<Packed> holder(new Holder(frame_, frame_->holders.size()));
-    frame_->holders.push_back(static_cast<Holder*>(holder.get()));
+    const std::size_t index = frame_->holders.size();
+    frame_->holders.push_back(nullptr);  // first: a holder that dies takes its name off the list
+    Ref<Packed> holder(new Holder(frame_, index));
+    frame_->holders[index] = static_cast<Holder*>(holder.get());
     return holder;
   }
 

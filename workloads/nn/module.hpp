@@ -287,7 +287,8 @@ class InModule : eager::Scoped<std::uint32_t> {
     module.enter();
   }
 
-  ~InModule() {
+  /// Hooks do what the model does, and fail as it does; none run while an exception goes by.
+  ~InModule() noexcept(false) {
     if (std::uncaught_exceptions() == exceptions_) {
       module_.leave();
     }

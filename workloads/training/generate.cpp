@@ -97,7 +97,7 @@ class Training {
 
   GeneratedGraph run_recorded() {
     eager::GraphRecorder recorder(runtime_);
-    runtime_.recorder = &recorder;
+    const eager::Scoped<eager::GraphRecorder*> scope(runtime_.recorder, &recorder);
     RequestTrace trace = run();  // which ends the recording
     return {std::move(trace), recorder.take()};
   }

@@ -22,7 +22,7 @@ LeafHook::LeafHook(const Tensor& leaf, Hook hook) {
 }
 
 LeafHook::~LeafHook() {
-  accumulator_->backward = accumulate_;
+  accumulator_->backward = std::move(accumulate_);
 }
 
 }  // namespace highwater::colossalai
