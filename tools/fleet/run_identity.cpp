@@ -1,11 +1,15 @@
 #include "tools/fleet/run_identity.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include <boost/crc.hpp>
 #include <fmt/format.h>
+
+#include "traces/error.hpp"
+#include "traces/formats/bytes/compression.hpp"
 
 namespace highwater {
 namespace {
@@ -21,10 +25,16 @@ void add_text(Check& check, const std::string& text) {
   check.process_bytes(text.data(), text.size() + 1);
 }
 
-void add_stretch(Check& check, std::ifstream& file, std::uint64_t begin, std::uint64_t length) {
+/// @throws InputError where the disk fails; whoever reads the file says what else is wrong with it
+void add_stretch(Check& check, const fs::path& path, std::ifstream& file, std::uint64_t begin,
+                 std::uint64_t length) {
   std::vector<char> bytes(length);
   file.seekg(static_cast<std::streamoff>(begin));
   file.read(bytes.data(), static_cast<std::streamsize>(length));
+  if (file.bad()) {
+    throw InputError(path.string(), "", "cannot be read: " + system_reason(errno),
+                     "check the file and the disk");
+  }
   check.process_bytes(bytes.data(), static_cast<std::size_t>(file.gcount()));
 }
 
@@ -34,11 +44,11 @@ void add_file(Check& check, const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   add_text(check, std::to_string(size));
   if (size <= 3 * kSample) {
-    add_stretch(check, file, 0, size);
+    add_stretch(check, path, file, 0, size);
     return;
   }
   for (const std::uint64_t begin : {std::uint64_t{0}, (size - kSample) / 2, size - kSample}) {
-    add_stretch(check, file, begin, kSample);
+    add_stretch(check, path, file, begin, kSample);
   }
 }
 
