@@ -34,12 +34,36 @@ double growth_figure(const ScanRow& row) {
   return row.growth.live.per_step;
 }
 
+/// Whole quotients and remainders: no sum grows beyond the greatest value, and equal values have
+/// their own value as the mean.
+class MeanOfBytes {
+ public:
+  explicit MeanOfBytes(std::size_t count) : count_(count) {}
+
+  void add(Bytes value) {
+    whole_ += value.count() / count_;
+    rest_ += value.count() % count_;
+  }
+
+  [[nodiscard]] double mean() const {
+    const std::uint64_t whole = whole_ + rest_ / count_;
+    return static_cast<double>(whole) +
+           static_cast<double>(rest_ % count_) / static_cast<double>(count_);
+  }
+
+ private:
+  std::uint64_t count_;
+  std::uint64_t whole_ = 0;
+  std::uint64_t rest_ = 0;
+};
+
 std::optional<Spread> spread_of(const Scan& scan, Bytes Usage::*figure) {
   const std::vector<double> values = values_of(scan, peak_figure(figure));
   if (values.empty()) {
     return std::nullopt;
   }
   Spread spread;
+  MeanOfBytes mean(values.size());
   spread.lowest = Bytes{std::numeric_limits<std::uint64_t>::max()};
   for (std::size_t i = 0; i < scan.rows.size(); ++i) {
     const Bytes value = scan.rows[i].peak.*figure;
@@ -51,8 +75,9 @@ std::optional<Spread> spread_of(const Scan& scan, Bytes Usage::*figure) {
       spread.highest = value;
       spread.highest_row = i;
     }
-    spread.mean += static_cast<double>(value.count()) / static_cast<double>(values.size());
+    mean.add(value);
   }
+  spread.mean = mean.mean();
   spread.median = Bytes{static_cast<std::uint64_t>(median_of(values))};
   return spread;
 }

@@ -258,3 +258,19 @@ TEST_CASE("memory gate: one larger than the bound passes alone", "[scan]") {
   MemoryGate other(100);
   CHECK(other.would_pass(1000));
 }
+
+TEST_CASE("scan: the mean of equal ranks is what each of them has", "[scan]") {
+  const TempDir folder;
+  constexpr int kRanks = 300;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    write_file(folder / fmt::format("rank{}.trace", rank), "a w 8879341568 0\na v 3 0\n");
+  }
+  const auto report = json_of("scan " + folder.path().string());
+  for (const char* figure : {"peak_reserved", "peak_allocated"}) {
+    const auto& spread = report.at(figure).as_object();
+    CAPTURE(boost::json::serialize(spread));
+    CHECK(spread.at("mean_bytes").to_number<double>() ==
+          spread.at("lowest_bytes").to_number<double>());
+    CHECK(spread.at("imbalance").to_number<double>() == 0);
+  }
+}
