@@ -23,6 +23,23 @@ std::optional<std::string_view> LineReader::next() {
   }
 }
 
+std::optional<std::string_view> LineReader::next_filled() {
+  for (;;) {
+    skip_newlines();
+    const std::optional<std::string_view> line = next();
+    if (!line || !line->empty()) {
+      return line;
+    }
+  }
+}
+
+void LineReader::skip_newlines() {
+  const std::size_t count = std::min(unread().find_first_not_of('\n'), end_ - begin_);
+  begin_ += count;
+  bytes_ += count;
+  number_ += count;
+}
+
 std::string_view LineReader::take(std::size_t size, std::size_t terminator) {
   std::string_view line = unread().substr(0, size);
   begin_ += size + terminator;
@@ -42,7 +59,7 @@ bool LineReader::fill() {
   begin_ = 0;
   if (end_ > kLongestLine) {
     throw InputError(source_->name(), fmt::format("line {}", number_ + 1),
-                     "longer than 16 MiB, so this is not a text trace", "check the file name");
+                     "longer than 16 MiB, so this is no text of lines", "check the file name");
   }
   if (end_ == buffer_.size()) {
     buffer_.resize(2 * buffer_.size());

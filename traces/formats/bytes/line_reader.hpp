@@ -21,6 +21,9 @@ class LineReader {
   /// The next line without its end ("\n" or "\r\n"), valid until the next call; nothing at the end.
   std::optional<std::string_view> next();
 
+  /// The same of the next line that is not empty. Passes over empty ones as fast as they are read.
+  std::optional<std::string_view> next_filled();
+
   /// The number of the last line, from 1.
   [[nodiscard]] std::size_t number() const { return number_; }
 
@@ -32,6 +35,7 @@ class LineReader {
 
   [[nodiscard]] std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
 
+  void skip_newlines();
   std::string_view take(std::size_t size, std::size_t terminator);
   bool fill();
 

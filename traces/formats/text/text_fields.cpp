@@ -9,7 +9,7 @@
 namespace highwater {
 
 bool TextFields::next_line() {
-  while (const auto text = lines_.next()) {
+  while (const auto text = lines_.next_filled()) {
     line_ = TextLine(*text);
     const std::string_view keyword = line_.word();
     if (keyword.empty() || keyword.front() == '#') {

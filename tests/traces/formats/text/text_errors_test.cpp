@@ -113,3 +113,11 @@ TEST_CASE("text: names of allocations are kept once", "[traces][text]") {
   CHECK(names.memory() < kNames * (sizeof(std::string) + 4 * sizeof(AllocationId)));
   CHECK(names.take_names().at(77777) == "t77777");
 }
+
+TEST_CASE("text_trace: empty lines count, however many are passed over", "[traces][text]") {
+  // Across the blocks of a megabyte in which lines are read.
+  const std::string empty(std::size_t{3} << 20U, '\n');
+  CHECK_THAT(input_error([&] { parse_text("c\n" + empty + "\r\n \n" + empty + "a 0 x 0"); }),
+             Catch::Contains("line 6291460, column 5"));
+  CHECK(parse_text(empty + "c\n" + empty).events.size() == 1);
+}
