@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 #include "tools/files/input.hpp"
 #include "tools/record/record_outcome.hpp"
 #include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 
 namespace highwater {
 namespace {
@@ -71,9 +71,9 @@ std::string last_line(const std::string& text) {
   return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
 }
 
+/// Empty if there is no such file.
 std::string read_text(const fs::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return fs::exists(path) ? read_text_file(path) : std::string();
 }
 
 fs::path accept_recording(const json::object& answer, const fs::path& folder) {

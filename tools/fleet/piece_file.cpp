@@ -155,6 +155,10 @@ PieceFile read_piece_file(const std::string& path) {
   PieceFile result;
   result.run = read_header(file, path);
   RecordReader(file, path, result).read_all();
+  if (file.bad()) {  // what looks cut short is not
+    throw InputError(path, fmt::format("byte {}", result.end), "cannot be read",
+                     "check the file and the disk");
+  }
   return result;
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
-#include <sstream>
+#include <memory>
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
@@ -15,6 +15,7 @@
 #include "tools/options/workload_options.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
+#include "traces/formats/bytes/line_reader.hpp"
 #include "traces/parse_text.hpp"
 
 namespace highwater {
@@ -34,24 +35,25 @@ std::int64_t length_in(std::string_view word, const std::string& path, std::size
   const auto length = parse_number<std::int64_t>(word);
   if (!length || *length < 1) {
     throw InputError(path, fmt::format("line {}", line),
-                     fmt::format("'{}' is not a length", printable(word)),
+                     fmt::format("'{}' is not a length", printable(word.substr(0, 40))),
                      "write one number of tokens, 1 or more, on each line");
   }
   return *length;
 }
 
+/// Line by line: what has no lines, or no numbers in them, is refused before it is all read.
 std::vector<std::int64_t> lengths_in(const std::string& path) {
-  std::istringstream in(read_text_file(path));
+  constexpr std::size_t kMostLengths = 100'000'000;
+  const std::unique_ptr<ByteSource> source = open_source(path);
+  LineReader lines(*source);
   std::vector<std::int64_t> lengths;
-  std::size_t line = 0;
-  for (std::string word; std::getline(in, word);) {
-    ++line;
-    if (!word.empty() && word.back() == '\r') {
-      word.pop_back();
+  while (const auto word = lines.next_filled()) {
+    if (lengths.size() == kMostLengths) {
+      throw InputError(path, fmt::format("line {}", lines.number()),
+                       fmt::format("more than {} lengths", kMostLengths),
+                       "give a sample of the dataset");
     }
-    if (!word.empty()) {
-      lengths.push_back(length_in(word, path, line));
-    }
+    lengths.push_back(length_in(*word, path, lines.number()));
   }
   return lengths;
 }

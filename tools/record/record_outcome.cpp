@@ -6,6 +6,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "traces/error.hpp"
+
 namespace highwater {
 namespace {
 
@@ -102,6 +104,9 @@ RecordOutcome read_record_outcome(const std::filesystem::path& status, ProcessEn
     if (!broken && value.is_object()) {
       take(value.get_object(), outcome);
     }
+  }
+  if (in.bad()) {
+    throw InputError(status.string(), "", "cannot be read", "check the disk");
   }
   return outcome;
 }

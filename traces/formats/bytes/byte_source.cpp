@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "traces/cancellation.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/compression.hpp"
@@ -158,12 +160,16 @@ std::unique_ptr<ByteSource> memory_source(std::span<const std::byte> bytes, std:
   return std::make_unique<MemorySource>(bytes, std::move(name));
 }
 
-std::string read_text_file(const std::filesystem::path& path) {
+std::string read_text_file(const std::filesystem::path& path, const TextLimit& limit) {
   const std::unique_ptr<ByteSource> source = open_source(path);
   std::string text;
   std::array<std::byte, 65536> buffer{};
   while (const std::size_t count = source->read(buffer)) {
     text.append(reinterpret_cast<const char*>(buffer.data()), count);
+    if (text.size() > limit.size) {
+      throw InputError(source->name(), "", fmt::format("larger than {} MiB", limit.size >> 20U),
+                       limit.remedy);
+    }
   }
   return text;
 }

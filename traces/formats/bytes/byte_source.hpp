@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace highwater {
 
@@ -61,7 +62,14 @@ std::unique_ptr<ByteSource> open_source(const std::filesystem::path& path,
 /// Bytes in memory (not copied); no decompression.
 std::unique_ptr<ByteSource> memory_source(std::span<const std::byte> bytes, std::string name);
 
-/// All of a text file, decompressed; "-" is standard input. @throws InputError
-std::string read_text_file(const std::filesystem::path& path);
+/// How large a text file may be that is read as a whole, and what to try about a larger one.
+struct TextLimit {
+  std::uint64_t size = std::uint64_t{256} << 20;  ///< grids, baselines and recorded cases have less
+  std::string_view remedy = "check the path";
+};
+
+/// All of a text file, decompressed; "-" is standard input. @throws InputError if it cannot be read
+/// or is larger
+std::string read_text_file(const std::filesystem::path& path, const TextLimit& limit = {});
 
 }  // namespace highwater

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 #include "traces/parse_text.hpp"
 #include "workloads/plan/options/axes.hpp"
 
@@ -29,14 +31,18 @@ double share_of(std::string_view word, const std::string& path) {
 
 /// Empty if there is no such file, or nothing in it.
 std::vector<double> shares_in(const std::string& path) {
-  std::ifstream in(path);
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (error || !std::filesystem::exists(status) || std::filesystem::is_directory(status)) {
+    return {};
+  }
+  std::string text = read_text_file(
+      path, {.size = std::uint64_t{1} << 20, .remedy = "write one number for each expert"});
+  std::ranges::replace(text, ',', ' ');
+  std::istringstream words(text);
   std::vector<double> shares;
-  for (std::string words; in >> words;) {
-    std::ranges::replace(words, ',', ' ');
-    std::istringstream split_words(words);
-    for (std::string word; split_words >> word;) {
-      shares.push_back(share_of(word, path));
-    }
+  for (std::string word; words >> word;) {
+    shares.push_back(share_of(word, path));
   }
   return shares;
 }
