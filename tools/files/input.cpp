@@ -102,6 +102,11 @@ InputError too_large(const std::string& path) {
 
 }  // namespace
 
+bool looks_like_trace_file(std::span<const std::byte> head) {
+  return looks_like_binary_trace(head) || looks_like_pickle(head) || looks_like_text_trace(head) ||
+         looks_like_json(head);
+}
+
 TraceFile read_trace_file(const std::string& path, StackMode stacks,
                           const ReadingOptions& options) {
   std::optional<ProgressLine> progress;

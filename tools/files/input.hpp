@@ -1,9 +1,11 @@
 // Opens whatever file the user names and recognises its format by its first bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -40,6 +42,9 @@ struct ReadingOptions {
       ReadingProgress::shown;  ///< hidden where several files are read at once
   NamedIntegers at = {};       ///< the values at which a program of `highwater fit` is looked at
 };
+
+/// Whether a file that begins so is of one of the formats below, or JSON at least.
+bool looks_like_trace_file(std::span<const std::byte> head);
 
 /// Reads a memory snapshot, a text trace or a binary trace, compressed or not, or makes the
 /// requests of a program; "-" is standard input. @throws InputError

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,18 +14,18 @@
 #include "tools/files/input.hpp"
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
+#include "traces/formats/bytes/peeked_source.hpp"
+#include "workloads/plan/sources/configuration_file.hpp"
 #include "workloads/plan/sources/observed_run.hpp"
 #include "workloads/plan/sources/programs/program.hpp"
 #include "workloads/plan/sources/published_run.hpp"
+#include "workloads/plan/sources/rules/rule_index.hpp"
 #include "workloads/plan/sources/settings/read_settings.hpp"
 
 namespace highwater {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Configuration files are far smaller; snapshots as JSON are larger.
-constexpr std::uintmax_t kLargestConfiguration = 4 << 20;
 
 using SettingsReader = SettingList (*)(std::string_view text, const std::string& file);
 
@@ -62,8 +64,42 @@ bool is_recording(const SettingList& settings) {
   });
 }
 
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+/// Recordings are known by their content, configurations by their names.
+InputError no_recording(const std::string& path, const std::string& name) {
+  return path == "-"
+             ? InputError(name, "", "is no recording",
+                          "give a configuration as a file: its name says what it is (.yaml, "
+                          ".yml, .toml, .json, .sh)")
+             : InputError(name, "", "is no recording, nor a configuration by its name",
+                          "name it .yaml, .yml, .toml or .json, or .sh if it is a launch "
+                          "script");
+}
+
+TraceFile read_recorded_file(const std::string& path) {
+  if (is_folder(path)) {
+    throw InputError(path, "", "is a directory",
+                     "name the configuration, the launch script or the recording in it");
+  }
+  auto source = std::make_unique<PeekedSource>(open_source(path));
+  if (!looks_like_trace_file(source->head())) {
+    throw no_recording(path, source->name());
+  }
+  return path == "-" ? read_trace_source(std::move(source), StackMode::skip)
+                     : read_trace_file(path, StackMode::skip);
+}
+
 PlanSource read_recording(const std::string& path) {
-  const TraceFile file = read_trace_file(path, StackMode::skip);
+  const TraceFile file = read_recorded_file(path);
   const auto* recording = std::get_if<Recording>(&file);
   if (recording == nullptr || recording->plan.empty()) {
     throw InputError(path, "", "carries no plan",
@@ -78,11 +114,6 @@ bool is_small(const std::string& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   return !error && size <= kLargestConfiguration;
-}
-
-bool is_file(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
 }
 
 /// Where a file that `from` names is looked for: as it is written, in the folders that `from` is
@@ -114,16 +145,24 @@ bool names_settings(const Setting& setting) {
          !is_data(setting.key);
 }
 
+/// A snapshot may be JSON, too, and is larger.
+bool may_be_recording(const std::string& path) {
+  return path.ends_with(".json") && !is_small(path);
+}
+
 /// Absent for files of another kind. Files that it names are given where they are found.
 std::optional<SettingList> read_settings(const std::string& path) {
-  const SettingsReader read = is_small(path) ? reader_of(path) : nullptr;
-  if (read == nullptr) {
+  const SettingsReader read = may_be_recording(path) ? nullptr : reader_of(path);
+  const auto text = read == nullptr ? std::nullopt : configuration_text(path);
+  if (!text) {
     return std::nullopt;
   }
-  SettingList settings = read(read_text_file(path), path);
-  for (Setting& setting : settings.list()) {
+  SettingList settings = read(*text, path);
+  for (std::size_t i = 0; i < settings.list().size(); ++i) {
+    const Setting& setting = settings.list()[i];
     if (names_settings(setting)) {
-      setting.value = find_file(setting.value, path).value_or(setting.value);
+      settings.replace_value(i, find_file(setting.value, path).value_or(setting.value),
+                             setting.kind);
     }
   }
   return is_recording(settings) ? std::nullopt : std::optional(std::move(settings));
@@ -133,18 +172,20 @@ std::optional<SettingList> read_settings(const std::string& path) {
 /// what the line says wins; others are sources of their own.
 class LaunchReader {
  public:
-  LaunchReader(LaunchLine line, const std::string& file) : line_(std::move(line)), file_(&file) {}
+  LaunchReader(LaunchLine line, const std::string& file)
+      : line_(std::move(line)), file_(&file), program_(find_program(line_)) {}
 
   std::vector<PlanSource> read() {
     const SettingList own = line_.options;  // follow() adds to them
-    const auto follow_one = [this](const Setting& setting) { follow(setting); };
-    std::ranges::for_each(line_.launcher_options.list(), follow_one);
-    for (const Setting& setting : own.list()) {
-      if (!leave_to_program(setting)) {
-        follow(setting);
+    for (const Setting& setting : line_.launcher_options.list()) {
+      follow(setting);
+    }
+    for (std::size_t i = 0; i < own.list().size(); ++i) {
+      if (!leave_to_program(own.list()[i])) {
+        follow(own.list()[i]);
       }
     }
-    sources_.push_back(plan_of_launch(line_, *file_));
+    sources_.push_back(plan_of_launch(line_, program_, *file_));
     return std::move(sources_);
   }
 
@@ -152,56 +193,65 @@ class LaunchReader {
   /// A program that reads a file itself, with its own values for what that leaves open, is told
   /// where it is.
   bool leave_to_program(const Setting& setting) {
-    const Program* const program = find_program(line_);
     const auto path = names_settings(setting) ? find_file(setting.value, *file_) : std::nullopt;
-    if (program == nullptr || !path) {
+    if (program_ == nullptr || !path) {
       return false;
     }
-    const auto rule = std::ranges::find_if(
-        program->rules, [&](const KeyRule& row) { return matches_key(row.key, setting.key); });
-    if (rule == program->rules.end() || rule->use != KeyRule::Use::context) {
+    const KeyRule* const rule = find_rule(program_->rules, setting.key);
+    if (rule == nullptr || rule->use != KeyRule::Use::context) {
       return false;
     }
-    for (Setting& own : line_.options.list()) {
-      own.value = own.key == setting.key ? *path : own.value;
+    if (!left_.insert(common_key(setting.key)).second) {
+      return true;
+    }
+    for (std::size_t i = 0; i < line_.options.list().size(); ++i) {
+      const Setting& own = line_.options.list()[i];
+      if (own.key == setting.key) {
+        line_.options.replace_value(i, *path, own.kind);
+      }
     }
     return true;
   }
 
+  /// A file that a line names many times is read once.
   void follow(const Setting& setting) {
     const auto path = names_settings(setting) ? find_file(setting.value, *file_) : std::nullopt;
-    const auto settings = path ? read_settings(*path) : std::nullopt;
+    const bool is_new = path && followed_.insert(*path).second;
+    const auto settings = is_new ? read_settings(*path) : std::nullopt;
     if (!settings || !is_of_some_program(*settings)) {
       return;
     }
-    if (is_of_program(*settings, *path)) {
+    const Program& program = program_of(*settings, *path);
+    check_repeated_key(program, *settings, *path);
+    if (program_ == nullptr || program_->name == program.name) {
       SettingList all = *settings;
       for (const Setting& own : line_.options.list()) {
         all.add(own);
       }
       line_.options = std::move(all);
+      program_ = find_program(line_);
     } else {
       sources_.push_back(plan_of_settings(*settings, *path));
     }
   }
 
-  [[nodiscard]] bool is_of_program(const SettingList& settings, const std::string& path) const {
-    const Program* const own = find_program(line_);
-    return own == nullptr || own->name == program_of(settings, path).name;
-  }
-
   LaunchLine line_;
   const std::string* file_;
+  const Program* program_;  ///< of the line with what was followed; nullptr: not known
+  std::set<std::string> followed_;
+  std::set<std::string> left_;  ///< keys whose files the program reads itself
   std::vector<PlanSource> sources_;
 };
 
 /// A quoted line may go on in the next one, with options first.
 std::string in_one_line(std::string text) {
-  for (std::size_t end = text.find('\n'); end != std::string::npos;
-       end = text.find('\n', end + 1)) {
-    const std::size_t next = text.find_first_not_of(" \t\r\n", end);
-    if (next != std::string::npos && text[next] == '-') {
-      text[end] = ' ';
+  bool goes_on = false;  // from the end: what follows begins with an option
+  for (std::size_t i = text.size(); i-- > 0;) {
+    if (text[i] == '\n' && goes_on) {
+      text[i] = ' ';
+    }
+    if (std::string_view(" \t\r\n").find(text[i]) == std::string_view::npos) {
+      goes_on = text[i] == '-';
     }
   }
   return text;
@@ -213,10 +263,9 @@ constexpr const char* kTypedLine = "the launch line";
 /// "bash train.sh 7B": the line that the script has when it is called so.
 std::optional<LaunchLine> called_script(const std::string& text) {
   const std::optional<ScriptCall> call = read_script_call(text, kTypedLine);
-  if (!call || !is_small(call->script)) {
-    return std::nullopt;
-  }
-  return read_launch_line(read_text_file(call->script), call->script, call->arguments);
+  const auto script = call ? configuration_text(call->script) : std::nullopt;
+  return script ? std::optional(read_launch_line(*script, call->script, call->arguments))
+                : std::nullopt;
 }
 
 /// The file in which `text` has its launch line, for messages and for files beside it.
@@ -226,7 +275,7 @@ std::string file_of(const std::string& text) {
     return text;
   }
   const std::optional<ScriptCall> call = read_script_call(text, kTypedLine);
-  return call && is_small(call->script) ? call->script : kTypedLine;
+  return call && is_file(call->script) ? call->script : kTypedLine;
 }
 
 /// The launch line that `text` is, or that the script of that name has.
@@ -238,10 +287,8 @@ std::optional<LaunchLine> launch_line_of(const std::string& text) {
     }
     return read_launch_line(in_one_line(text), kTypedLine);
   }
-  if (is_script(text) && is_small(text)) {
-    return read_launch_line(read_text_file(text), text);
-  }
-  return std::nullopt;
+  const auto script = is_script(text) ? configuration_text(text) : std::nullopt;
+  return script ? std::optional(read_launch_line(*script, text)) : std::nullopt;
 }
 
 bool is_python_file(std::string_view text) {
@@ -272,7 +319,8 @@ std::vector<std::string> words_of(const SettingList& options) {
 /// Of Python files only torchtitan's configurations can be read.
 void refuse_script(const std::string& text) {
   const std::string path = text.substr(0, text.find(".py") + 3);
-  if (is_small(path) && read_text_file(path).find("torchtitan") == std::string::npos) {
+  const auto script = configuration_text(path);
+  if (script && script->find("torchtitan") == std::string::npos) {
     throw InputError(path, "",
                      "a Python script, of which only torchtitan's configurations are read",
                      fmt::format("give its launch line in quotes (--from \"torchrun {} ...\"), or "

@@ -46,23 +46,26 @@ std::string line_of(std::string_view command, const po::parsed_options& found,
 }
 
 /// The line above the table has the whole.
-std::string shortened(const std::string& option) {
-  constexpr std::size_t kWidest = 60;
-  return option.size() <= kWidest ? option : option.substr(0, kWidest - 3) + "...";
+std::string shortened(const std::string& option, std::size_t widest = 60) {
+  return option.size() <= widest ? option : option.substr(0, widest - 3) + "...";
 }
+
+/// Of keys and values, each as wide as its column: one of a megabyte would widen every row.
+constexpr std::size_t kWidestCell = 1000;
 
 Table keys_table(const PlanSource& source) {
   using enum Align;
   static const Columns<SourceKey> kColumns{
-      {"key", "key", left, [](const SourceKey& row) { return row.key; }},
-      {"value", "value", left, [](const SourceKey& row) { return row.value; }},
+      {"key", "key", left, [](const SourceKey& row) { return shortened(row.key, kWidestCell); }},
+      {"value", "value", left,
+       [](const SourceKey& row) { return shortened(row.value, kWidestCell); }},
       {"fate", "became", left,
        [](const SourceKey& row) {
          return row.fate == KeyFate::used ? shortened(row.meaning)
                                           : std::string(to_string(row.fate));
        }},
       {"meaning", "why", left, [](const SourceKey& row) {
-         return row.fate == KeyFate::used ? std::string() : row.meaning;
+         return row.fate == KeyFate::used ? std::string() : shortened(row.meaning, kWidestCell);
        }}};
   return tabulate(fmt::format("Keys of the plan in {}", source.file), kColumns, source.keys);
 }

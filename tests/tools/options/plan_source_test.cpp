@@ -372,3 +372,78 @@ TEST_CASE("from: keys without an option are named in the report", "[cli][from]")
   CHECK(result.code == ExitCode::ok);
   CHECK_THAT(result.out + result.err, Contains("neftune_noise_alpha") && Contains("not supported"));
 }
+
+TEST_CASE("from: a file that cannot be read is an error of the input", "[cli][from]") {
+  // It opens, and the first bytes of a process's memory are nowhere: the system says EIO.
+  const std::filesystem::path unreadable = "/proc/self/mem";
+  std::error_code error;
+  if (!std::filesystem::exists(unreadable, error)) {
+    WARN("skipped: no /proc");
+    return;
+  }
+  const TempDir folder;
+  for (const char* name : {"x.yaml", "x.toml", "x.json", "x.sh"}) {
+    std::filesystem::create_symlink(unreadable, folder / name);
+    const auto run = run_line("simulate --gpu h100-80 --from " + (folder / name).string());
+    CAPTURE(name, run.err);
+    CHECK(run.code == ExitCode::bad_input);
+    CHECK_THAT(run.err, Contains("cannot be read: Input/output error"));
+  }
+  // Files that another file names, each read by a program's own rule.
+  const std::string file = (folder / "x.json").string();
+  for (const std::string& key : {"deepspeed: " + file, "fsdp: full_shard\nfsdp_config: " + file}) {
+    write_file(folder / "outer.yaml",
+               "model_name_or_path: gpt2\noutput_dir: x\n"
+               "per_device_train_batch_size: 1\nmax_steps: 1\n" +
+                   key + "\n");
+    const auto run =
+        run_line("simulate --gpu h100-80 --dp 2 --from " + (folder / "outer.yaml").string());
+    CAPTURE(key, run.out, run.err);
+    CHECK(run.code == ExitCode::bad_input);
+    CHECK_THAT(run.err, Contains("cannot be read: Input/output error"));
+  }
+  const auto loads = run_line("simulate --model mixtral-8x7b --moe-load " + file);
+  CAPTURE(loads.err);
+  CHECK(loads.code == ExitCode::bad_input);
+  CHECK_THAT(loads.err, Contains("cannot be read: Input/output error"));
+}
+
+TEST_CASE("from: what is no configuration says what it is", "[cli][from]") {
+  const TempDir folder;
+  const auto error_of = [](const std::filesystem::path& from) {
+    const auto run = run_line("simulate --gpu h100-80 --from " + from.string());
+    CHECK(run.code == ExitCode::bad_input);
+    return run.err;
+  };
+  const std::string large(std::size_t{5} << 20, '#');
+  for (const char* name : {"large.yaml", "large.yml", "large.toml", "large.sh"}) {
+    write_file(folder / name, large);
+    CHECK_THAT(error_of(folder / name),
+               Contains(std::string(name) + ": larger than 4 MiB; no configuration is as large"));
+  }
+  CHECK_THAT(error_of(folder.path()), Contains("is a directory; name the configuration"));
+  write_file(folder / "list", "a.yaml\nb.yaml\n");
+  CHECK_THAT(error_of(folder / "list"),
+             Contains("is no recording, nor a configuration by its name; name it .yaml"));
+}
+
+TEST_CASE("from: a key that stands twice in a file that a trainer reads", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "ds.json", R"({"zero_optimization": {"stage": 2, "stage": 3}})");
+  write_file(folder / "train.sh",
+             "torchrun --nproc_per_node 2 train.py --model_name_or_path gpt2 --bf16 True "
+             "--per_device_train_batch_size 1 --deepspeed ds.json\n");
+  // Trainer reads the file with json.load(), which takes the last key without a word.
+  const auto run =
+      run_line("simulate --gpu h100-80 --print-options --from " + (folder / "train.sh").string());
+  CAPTURE(run.out, run.err);
+  CHECK(run.code == ExitCode::ok);
+  CHECK_THAT(run.out, Contains("--dp-kind zero3") && Contains("given again further down"));
+}
+
+TEST_CASE("chance: lengths that have no end are refused early", "[cli][chance]") {
+  const auto run = run_line("chance --model gpt2 --batch 1 --runs 2 --lengths /dev/zero");
+  CAPTURE(run.err);
+  CHECK(run.code == ExitCode::bad_input);
+  CHECK_THAT(run.err, Contains("/dev/zero: line 1: longer than 16 MiB"));
+}

@@ -112,12 +112,16 @@ class JsonHandler {
   std::string text_;
 };
 
+/// What people write into files by hand, beside JSON itself.
+enum class JsonLeniency : std::uint8_t { none, comments_and_commas };
+
 template <class Events>
 class JsonStream {
  public:
   /// Both must outlive the stream. `remedy`: what to try about what is no JSON.
-  JsonStream(ByteSource& source, Events& events, std::string_view remedy)
-      : source_(&source), remedy_(remedy), parser_(options(), events) {}
+  JsonStream(ByteSource& source, Events& events, std::string_view remedy,
+             JsonLeniency leniency = JsonLeniency::none)
+      : source_(&source), remedy_(remedy), parser_(options(leniency), events) {}
 
   /// Reads a piece; false after the last. @throws InputError with the byte
   bool next() {
@@ -136,8 +140,10 @@ class JsonStream {
   }
 
  private:
-  static boost::json::parse_options options() {
+  static boost::json::parse_options options(JsonLeniency leniency) {
     boost::json::parse_options options;
+    options.allow_comments = leniency == JsonLeniency::comments_and_commas;
+    options.allow_trailing_commas = options.allow_comments;
     options.max_depth = 64;  // of snapshots 9, of a profiler's traces as deep as its arguments
     return options;
   }

@@ -11,15 +11,10 @@
 
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/sources/rules/rule_index.hpp"
 
 namespace highwater {
 namespace {
-
-const KeyRule* rule_for(const Program& program, std::string_view key) {
-  const auto found = std::ranges::find_if(
-      program.rules, [&](const KeyRule& rule) { return matches_key(rule.key, key); });
-  return found == program.rules.end() ? nullptr : &*found;
-}
 
 std::string_view without_section(const Program& program, std::string_view key) {
   for (const std::string_view section : program.sections) {
@@ -33,14 +28,13 @@ std::string_view without_section(const Program& program, std::string_view key) {
 /// Words of a launch line without a name ("argument") say nothing about whose they are.
 std::size_t known_keys(const Program& program, const SettingList& settings) {
   return static_cast<std::size_t>(std::ranges::count_if(settings.list(), [&](const Setting& row) {
-    return row.key != "argument" && rule_for(program, without_section(program, row.key)) != nullptr;
+    return row.key != "argument" &&
+           find_rule(program.rules, without_section(program, row.key)) != nullptr;
   }));
 }
 
 bool has_mark(const Program& program, const SettingList& settings) {
-  return program.mark.empty() || std::ranges::any_of(settings.list(), [&](const Setting& row) {
-           return matches_key(program.mark, row.key);
-         });
+  return program.mark.empty() || settings.has_like(program.mark);
 }
 
 /// The one that knows most keys, with how many.
@@ -59,7 +53,7 @@ std::pair<const Program*, std::size_t> best_program(const SettingList& settings)
 /// are no training program's.
 bool says_something(const Program& program, const SettingList& settings) {
   return std::ranges::any_of(settings.list(), [&](const Setting& row) {
-    const KeyRule* const rule = rule_for(program, without_section(program, row.key));
+    const KeyRule* const rule = find_rule(program.rules, without_section(program, row.key));
     return rule != nullptr && rule->use != KeyRule::Use::no_effect;
   });
 }
@@ -70,23 +64,21 @@ const Program* program_of_file(const SettingList& settings) {
   return best == nullptr || !says_something(*best, settings) ? nullptr : best;
 }
 
-/// Why a key without a rule is not supported, with the one that was probably meant.
-std::string why_unknown(const Program& program, const std::string& key) {
-  std::vector<std::string> known;
+/// Names of a program's keys, for "did you mean".
+std::vector<std::string> names_of_keys(const Program& program) {
+  std::vector<std::string> names;
   for (const KeyRule& rule : program.rules) {
     if (rule.key.find('*') == std::string_view::npos) {
-      known.emplace_back(rule.key);
+      names.emplace_back(rule.key);
     }
   }
-  const std::string sentence =
-      fmt::format("no key of {} that this program knows", program.releases);
-  const std::optional<std::string> meant = nearest_word(key, known);
-  return meant ? fmt::format("{}; did you mean {}?", sentence, *meant) : sentence;
+  return names;
 }
 
 /// A key that stands twice: the last one counts.
 bool is_overridden(const SettingList& settings, const Setting& setting) {
-  return setting.key != "argument" && settings.find(setting.key) != &setting;
+  return setting.is_replaced ||
+         (setting.key != "argument" && settings.find(setting.key) != &setting);
 }
 
 /// "$@", "$*", "$1", "${@:2}": a script is read as it is called, here without arguments.
@@ -96,51 +88,84 @@ bool is_call_argument(const Setting& setting) {
          std::string_view("@*0123456789").find(setting.value[at]) != std::string_view::npos;
 }
 
-void read_setting(const Program& program, const Setting& setting, const SettingList& all,
-                  SourceKeys& keys) {
-  const KeyRule* const rule = rule_for(program, setting.key);
-  if (is_overridden(all, setting)) {
-    keys.add_no_effect(setting.key, setting.value, "given again further down");
-  } else if (is_call_argument(setting)) {
-    keys.add_no_effect(setting.key, setting.value, "what the script is called with");
-  } else if (setting.key == "argument" && setting.value.starts_with('$')) {
-    keys.add_not_supported(setting.key, setting.value,
-                           "options that a variable may hold, which the script does not set");
-  } else if (rule == nullptr) {
-    keys.add_not_supported(setting.key, setting.value, why_unknown(program, setting.key));
-  } else {
-    apply_rule(*rule, setting, all, keys);
-  }
-}
+/// Reads all settings of one file by the rules of its program.
+class SettingsReader {
+ public:
+  SettingsReader(const Program& program, const SettingList& all) : program_(&program), all_(&all) {}
 
-SettingList with_defaults(const Program& program, SettingList settings) {
-  for (Setting& setting : settings.list()) {
+  PlanSource read() {
+    for (const Setting& setting : all_->list()) {
+      keys_.are_defaults(setting.is_default);
+      read_setting(setting);
+    }
+    keys_.are_defaults(false);
+    if (program_->finish != nullptr) {
+      program_->finish(*all_, keys_);
+    }
+    return keys_.finish();
+  }
+
+ private:
+  void read_setting(const Setting& setting) {
+    const KeyRule* const rule = find_rule(program_->rules, setting.key);
+    if (is_overridden(*all_, setting)) {
+      keys_.add_no_effect(setting.key, setting.value, "given again further down");
+    } else if (is_call_argument(setting)) {
+      keys_.add_no_effect(setting.key, setting.value, "what the script is called with");
+    } else if (setting.key == "argument" && setting.value.starts_with('$')) {
+      keys_.add_not_supported(setting.key, setting.value,
+                              "options that a variable may hold, which the script does not set");
+    } else if (rule == nullptr) {
+      keys_.add_not_supported(setting.key, setting.value, why_unknown(setting.key));
+    } else {
+      apply_rule(*rule, setting, *all_, keys_);
+    }
+  }
+
+  /// Why a key without a rule is not supported, with the one that was probably meant. Of a file
+  /// with hundreds of them no key was meant.
+  std::string why_unknown(const std::string& key) {
+    constexpr std::size_t kMostMistakes = 200;
+    const std::string sentence =
+        fmt::format("no key of {} that this program knows", program_->releases);
+    if (++unknown_ > kMostMistakes) {
+      return sentence;
+    }
+    if (names_.empty()) {
+      names_ = names_of_keys(*program_);
+    }
+    const std::optional<std::string> meant = nearest_word(key, names_);
+    return meant ? fmt::format("{}; did you mean {}?", sentence, *meant) : sentence;
+  }
+
+  const Program* program_;
+  const SettingList* all_;
+  SourceKeys keys_;
+  std::size_t unknown_ = 0;
+  std::vector<std::string> names_;
+};
+
+SettingList with_defaults(const Program& program, const SettingList& settings) {
+  SettingList own;
+  for (Setting setting : settings.list()) {
     setting.key = without_section(program, setting.key);
+    own.add(std::move(setting));
   }
   SettingList all;
   for (const ProgramDefault& row : program.defaults) {
-    if (settings.find(row.key) == nullptr) {
+    if (own.find(row.key) == nullptr) {
       all.add({.key = std::string(row.key), .value = std::string(row.value), .is_default = true});
     }
   }
-  for (Setting& setting : settings.list()) {
-    all.add(std::move(setting));
+  for (const Setting& setting : own.list()) {
+    all.add(setting);
   }
   return all;
 }
 
 PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
   const SettingList all = with_defaults(program, settings);
-  SourceKeys keys;
-  for (const Setting& setting : all.list()) {
-    keys.are_defaults(setting.is_default);
-    read_setting(program, setting, all, keys);
-  }
-  keys.are_defaults(false);
-  if (program.finish != nullptr) {
-    program.finish(all, keys);
-  }
-  PlanSource source = keys.finish();
+  PlanSource source = SettingsReader(program, all).read();
   source.file = file;
   return source;
 }
@@ -168,7 +193,7 @@ void append(PlanSource part, PlanSource& whole) {
 SettingList known_variables(const SettingList& environment, const Program& rules) {
   SettingList known;
   for (const Setting& variable : environment.list()) {
-    if (rule_for(rules, variable.key) != nullptr) {
+    if (find_rule(rules.rules, variable.key) != nullptr) {
       known.add(variable);
     }
   }
@@ -208,8 +233,24 @@ const Program* find_program(const LaunchLine& line) {
   return started == nullptr || is_other ? best : started;
 }
 
+void check_repeated_key(const Program& program, const SettingList& settings,
+                        const std::string& file) {
+  const std::optional<RepeatedKey>& repeated = settings.repeated_key();
+  if (!repeated || program.refuses_repeated_keys.empty()) {
+    return;
+  }
+  throw InputError(file,
+                   repeated->line == 0 ? repeated->key
+                                       : fmt::format("line {}: {}", repeated->line, repeated->key),
+                   fmt::format("this key stands twice, and {} refuses the file ({})", program.name,
+                               program.refuses_repeated_keys),
+                   "leave one of them out");
+}
+
 PlanSource plan_of_settings(const SettingList& settings, const std::string& file) {
-  return read_with(program_of(settings, file), settings, file);
+  const Program& program = program_of(settings, file);
+  check_repeated_key(program, settings, file);
+  return read_with(program, settings, file);
 }
 
 /// Variables that the script sets in several branches, none of which it decides itself, and lines
@@ -242,9 +283,8 @@ PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file) {
   return whole;
 }
 
-PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
+PlanSource plan_of_launch(const LaunchLine& line, const Program* program, const std::string& file) {
   PlanSource whole = plan_of_launcher(line, file);
-  const Program* const program = find_program(line);
   if (program == nullptr) {
     throw InputError(file, "", line.program + " has no option that a known training program has",
                      "give --model and what the script sets, or record it (highwater record -- "
@@ -252,6 +292,10 @@ PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
   }
   append(read_with(*program, line.options, file), whole);
   return whole;
+}
+
+PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
+  return plan_of_launch(line, find_program(line), file);
 }
 
 }  // namespace highwater

@@ -33,6 +33,10 @@ bool is_of_some_program(const SettingList& settings);
 /// tells.
 const Program* find_program(const LaunchLine& line);
 
+/// @throws InputError for a key that stands twice in a file of a program that refuses such files
+void check_repeated_key(const Program& program, const SettingList& settings,
+                        const std::string& file);
+
 /// The plan in a configuration file. @throws InputError
 PlanSource plan_of_settings(const SettingList& settings, const std::string& file);
 
@@ -43,5 +47,8 @@ PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file);
 /// The plan in a launch line: variables that it sets, its launcher's and its program's options.
 /// @throws InputError
 PlanSource plan_of_launch(const LaunchLine& line, const std::string& file);
+
+/// The same where find_program() has been asked: `program` is its answer.
+PlanSource plan_of_launch(const LaunchLine& line, const Program* program, const std::string& file);
 
 }  // namespace highwater

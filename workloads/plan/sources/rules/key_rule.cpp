@@ -67,23 +67,6 @@ void apply_unsupported(const KeyRule& rule, const Setting& setting, SourceKeys& 
 
 }  // namespace
 
-bool matches_key(std::string_view pattern, std::string_view key) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return is_same_key(pattern, key);
-  }
-  if (key.size() < star || !is_same_key(pattern.substr(0, star), key.substr(0, star))) {
-    return false;
-  }
-  const std::string_view rest = pattern.substr(star + 1);
-  for (std::size_t i = star; i <= key.size(); ++i) {
-    if (matches_key(rest, key.substr(i))) {
-      return true;
-    }
-  }
-  return false;
-}
-
 void offer(const Setting& setting, std::string_view option, std::string word, SourceKeys& keys) {
   const Complaint complaint =
       find_option(option) == nullptr ? std::nullopt : complaint_of(option, word);

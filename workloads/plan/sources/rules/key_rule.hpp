@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "workloads/plan/sources/plan_source.hpp"
+#include "workloads/plan/sources/settings/key_pattern.hpp"
 #include "workloads/plan/sources/settings/setting.hpp"
 
 namespace highwater {
@@ -61,9 +62,6 @@ constexpr KeyRule unsupported_model(std::string_view key, std::string_view why) 
 constexpr KeyRule by_context(std::string_view key, ReadKey read) {
   return {.key = key, .use = KeyRule::Use::context, .text = {}, .read = read};
 }
-
-/// Whether `pattern` with its '*' is `key`.
-bool matches_key(std::string_view pattern, std::string_view key);
 
 /// Uses `word` for `option` if that option takes it, else lists the key as not supported with the
 /// option's complaint. Options of commands (gpus, capacity, alloc-conf) are taken as they are.

@@ -25,6 +25,9 @@ struct Program {
   std::span<const std::string_view> sections = {};
   /// A key that each of its files has, with '*' as in keys; empty: there is none.
   std::string_view mark = {};
+  /// In what words the program refuses a file with a key twice in one mapping; empty: the last one
+  /// counts, as for Python's json.load() and PyYAML.
+  std::string_view refuses_repeated_keys = {};
   /// Adds what follows from several keys, when all are read: framework, strategy, model.
   void (*finish)(const SettingList& all, SourceKeys& keys) = nullptr;
 };

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "traces/error.hpp"
 #include "workloads/plan/sources/settings/scalar.hpp"
 
 namespace highwater {
@@ -14,6 +17,11 @@ namespace {
 
 /// A value that names a value that names a value, and so on.
 constexpr int kMostSteps = 8;
+
+/// What stands for a reference, a text with references in it, and all such texts of a file.
+constexpr std::size_t kLongestValue = 4096;
+constexpr std::size_t kLongestText = 65536;
+constexpr std::size_t kMostText = std::size_t{16} << 20;
 
 /// "a.b" of "x ${a.b} y", with where it stands; empty if there is none without another in it.
 struct Reference {
@@ -53,44 +61,53 @@ std::optional<std::string> value_of(const std::string& key, const SettingList& s
   return meant->kind == SettingKind::null ? std::nullopt : std::optional(meant->value);
 }
 
-/// One step of every reference that a key answers.
+/// One step of every reference that a key answers, unless the text gets longer than any value.
 bool replace_once(std::string& text, const SettingList& settings) {
+  std::string result;
   bool replaced = false;
   std::size_t from = 0;
-  for (Reference found = first_reference(text, from); found.begin != std::string::npos;
+  for (Reference found = first_reference(text, from);
+       found.begin != std::string::npos && result.size() < kLongestText;
        found = first_reference(text, from)) {
     const std::optional<std::string> value = value_of(found.key, settings);
-    const bool is_known = value && value->size() < 4096 && *value != text;
-    if (is_known) {
-      text.replace(found.begin, found.end - found.begin, *value);
-      replaced = true;
-    }
-    from = is_known ? found.begin + value->size() : found.end;
+    const bool is_known = value && value->size() < kLongestValue && *value != text;
+    result.append(text, from, found.begin - from);
+    result.append(is_known ? *value : text.substr(found.begin, found.end - found.begin));
+    replaced = replaced || is_known;
+    from = found.end;
   }
+  text = std::move(result.append(text, from));
   return replaced;
 }
 
-void resolve(Setting& setting, const SettingList& settings) {
-  std::string value = setting.value;
-  for (int step = 0; step < kMostSteps && value.find("${") != std::string::npos; ++step) {
-    if (value.size() > 65536 || !replace_once(value, settings)) {
+std::string resolved(std::string text, const SettingList& settings) {
+  for (int step = 0; step < kMostSteps && text.find("${") != std::string::npos; ++step) {
+    if (text.size() > kLongestText || !replace_once(text, settings)) {
       break;
     }
   }
-  if (value != setting.value) {
-    const Setting typed = typed_scalar(value);
-    setting.value = typed.value;
-    setting.kind = typed.kind;
-  }
+  return text;
 }
 
 }  // namespace
 
-SettingList resolve_interpolations(SettingList settings) {
+SettingList resolve_interpolations(SettingList settings, const std::string& file) {
   const SettingList written = settings;
-  for (Setting& setting : settings.list()) {
-    if (setting.kind == SettingKind::text) {
-      resolve(setting, written);
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < written.list().size(); ++i) {
+    const Setting& setting = written.list()[i];
+    if (setting.kind != SettingKind::text || setting.value.find("${") == std::string::npos) {
+      continue;
+    }
+    Setting typed = typed_scalar(resolved(setting.value, written));
+    total += typed.value.size();
+    if (total > kMostText) {
+      throw InputError(file, fmt::format("line {}", setting.line),
+                       "values that name other values (\"${...}\") become more than 16 MiB",
+                       "write the values themselves");
+    }
+    if (typed.value != setting.value) {
+      settings.replace_value(i, std::move(typed.value), typed.kind);
     }
   }
   return settings;

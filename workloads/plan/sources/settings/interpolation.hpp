@@ -2,11 +2,14 @@
 // NeMo) has them.
 #pragma once
 
+#include <string>
+
 #include "workloads/plan/sources/settings/setting.hpp"
 
 namespace highwater {
 
 /// What cannot be resolved (resolvers such as ${multiply:4,${x}}, circles) stays as it is written.
-SettingList resolve_interpolations(SettingList settings);
+/// @throws InputError if a few bytes become far more than any file has
+SettingList resolve_interpolations(SettingList settings, const std::string& file);
 
 }  // namespace highwater

@@ -1,95 +1,88 @@
-#include <algorithm>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
-#include "workloads/json/json_document.hpp"
+#include "traces/formats/json/json_stream.hpp"
 #include "workloads/plan/sources/settings/read_settings.hpp"
-#include "workloads/plan/sources/settings/settings_list.hpp"
+#include "workloads/plan/sources/settings/settings_builder.hpp"
 
 namespace highwater {
 namespace {
 
-namespace json = boost::json;
-
-Setting json_scalar(const json::value& value) {
-  if (value.is_null()) {
-    return {{}, "null", SettingKind::null};
-  }
-  if (const json::string* text = value.if_string()) {
-    return {{}, std::string(*text)};
-  }
-  if (const double* number = value.if_double()) {
-    return {{}, fmt::format("{}", *number), SettingKind::number};  // "0", not Boost's "0E0"
-  }
-  return {{}, json::serialize(value), value.is_bool() ? SettingKind::boolean : SettingKind::number};
-}
-
-class JsonFlattener {
+/// What Boost's parser finds, as settings.
+class JsonSettings : public detail::JsonEvents {
  public:
-  explicit JsonFlattener(const std::string& file) : file_(&file) {}
+  explicit JsonSettings(const std::string& file) : file_(&file), builder_(file) {}
 
-  void add(const json::value& value, const std::string& key, std::size_t depth) {
-    detail::check_depth(depth, *file_, key);
-    const json::object* const object = value.if_object();
-    const json::array* const list = value.if_array();
-    if (object != nullptr) {
-      add_object(*object, key, depth);
-    } else if (list != nullptr && !std::ranges::none_of(*list, &json::value::is_structured)) {
-      for (std::size_t i = 0; i < list->size(); ++i) {
-        add((*list)[i], detail::nested_key(key, std::to_string(i)), depth + 1);
-      }
-    } else {
-      add_leaf(list == nullptr ? json_scalar(value) : json_list(*list), key);
-    }
+  void begin_object() {
+    ++depth_;
+    builder_.begin_mapping(0);
   }
 
-  SettingList finish() { return std::move(settings_); }
+  void end_object() {
+    --depth_;
+    builder_.end_mapping();
+  }
+
+  void begin_array() {
+    require_keys();
+    ++depth_;
+    builder_.begin_list(0);
+  }
+
+  void end_array() {
+    --depth_;
+    builder_.end_list();
+  }
+
+  void key(std::string_view text) { builder_.key(text, 0); }
+
+  void text(std::string_view value) { add({{}, std::string(value)}); }
+
+  void integer(std::int64_t value) { add_number(fmt::format("{}", value)); }
+
+  void natural(std::uint64_t value) { add_number(fmt::format("{}", value)); }
+
+  void real(double value) { add_number(fmt::format("{}", value)); }  // "0", not Boost's "0E0"
+
+  void boolean(bool value) { add({{}, value ? "true" : "false", SettingKind::boolean}); }
+
+  void null() { add({{}, "null", SettingKind::null}); }
+
+  SettingList finish() { return builder_.finish(); }
 
  private:
-  void add_object(const json::object& object, const std::string& key, std::size_t depth) {
-    for (const auto& [name, value] : object) {
-      add(value, detail::nested_key(key, std::string_view(name)), depth + 1);
-    }
-    if (object.empty() && !key.empty()) {
-      add_leaf({{}, "{}", SettingKind::null}, key);
-    }
+  void add_number(std::string text) { add({{}, std::move(text), SettingKind::number}); }
+
+  void add(Setting setting) {
+    require_keys();
+    builder_.value(std::move(setting));
   }
 
-  static Setting json_list(const json::array& list) {
-    Setting setting{{}, {}, SettingKind::list};
-    for (const json::value& item : list) {
-      setting.items.push_back(json_scalar(item).value);
+  void require_keys() const {
+    if (depth_ == 0) {
+      throw InputError(*file_, "", "JSON without keys", "give the configuration of a training run");
     }
-    setting.value = detail::listed(setting.items);
-    return setting;
-  }
-
-  void add_leaf(Setting setting, const std::string& key) {
-    setting.key = key;
-    detail::add_setting(settings_, std::move(setting), *file_);
   }
 
   const std::string* file_;
-  SettingList settings_;
+  detail::SettingsBuilder builder_;
+  std::size_t depth_ = 0;
 };
 
 }  // namespace
 
 SettingList read_json_settings(std::string_view text, const std::string& file) {
-  json::parse_options lenient;
-  lenient.allow_comments = true;
-  lenient.allow_trailing_commas = true;
-  const json::value root =
-      parse_json_document(text, file, "mend the file; programs would refuse it as well", lenient);
-  if (!root.is_object()) {
-    throw InputError(file, "", "JSON without keys", "give the configuration of a training run");
+  const auto source = memory_source(std::as_bytes(std::span(text)), file);
+  JsonSettings settings(file);
+  detail::JsonStream stream(*source, settings, "mend the file; programs would refuse it as well",
+                            detail::JsonLeniency::comments_and_commas);
+  while (stream.next()) {
   }
-  JsonFlattener flattener(file);
-  flattener.add(root, {}, 0);
-  return flattener.finish();
+  return settings.finish();
 }
 
 }  // namespace highwater

@@ -164,7 +164,7 @@ std::optional<ProgramPlace> find_program(Words words) {
 /// well), and words of their own.
 class OptionWordsReader {
  public:
-  explicit OptionWordsReader(Words words) : words_(words) {}
+  OptionWordsReader(Words words, const std::string& file) : words_(words), file_(&file) {}
 
   SettingList read() {
     while (at_ < words_.size()) {
@@ -217,17 +217,19 @@ class OptionWordsReader {
       setting.kind = SettingKind::list;
       setting.items = std::move(values);
     }
+    detail::check_count(settings_.list().size(), *file_, setting.key.substr(0, 60));
     settings_.add(std::move(setting));
   }
 
   Words words_;
+  const std::string* file_;
   std::size_t at_ = 0;
   SettingList settings_;
 };
 
 /// The launcher nearest to the program: of "srun torchrun x.py" torchrun's options count, and
 /// srun's before them.
-void read_launcher(Words words, LaunchLine& line) {
+void read_launcher(Words words, const std::string& file, LaunchLine& line) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string name = without_folders(words[i]);
@@ -245,28 +247,30 @@ void read_launcher(Words words, LaunchLine& line) {
   }
   const bool ends_in_python = words.size() > begin && is_python(without_folders(words.back()));
   line.launcher_options =
-      OptionWordsReader(words.subspan(begin, words.size() - begin - (ends_in_python ? 1 : 0)))
+      OptionWordsReader(words.subspan(begin, words.size() - begin - (ends_in_python ? 1 : 0)), file)
           .read();
 }
 
-LaunchLine take_apart(Words words, const ProgramPlace& place) {
+LaunchLine take_apart(Words words, const ProgramPlace& place, const std::string& file) {
   LaunchLine line;
   line.program = place.program;
-  line.options = OptionWordsReader(words.subspan(place.words)).read();
-  read_launcher(words.first(place.name), line);
+  line.options = OptionWordsReader(words.subspan(place.words), file).read();
+  read_launcher(words.first(place.name), file, line);
   if (place.program.starts_with("tune run")) {
     line.launcher = "torchrun";
-    const SettingList before = OptionWordsReader(words.first(place.name).subspan(2)).read();
+    const SettingList before = OptionWordsReader(words.first(place.name).subspan(2), file).read();
     line.launcher_options = before;
   }
   return line;
 }
 
-void add_environment(const std::vector<ShellCommand>& commands, SettingList& environment) {
+void add_environment(const std::vector<ShellCommand>& commands, const std::string& file,
+                     SettingList& environment) {
   for (const ShellCommand& command : commands) {
     for (const auto& [name, value] : command.environment) {
       Setting setting = typed_scalar(value);
       setting.key = name;
+      detail::check_count(environment.list().size(), file, name.substr(0, 60));
       environment.add(std::move(setting));
     }
   }
@@ -283,20 +287,23 @@ bool takes_text(const std::string& word) {
 }
 
 /// What "sh -c TEXT" runs is a script of its own, which finds set what the outer one has set.
-void add_inner_commands(const std::string& file, std::vector<ShellCommand>& commands) {
-  const std::vector<ShellCommand> outer = commands;
+void add_inner_commands(const std::string& file, ShellScript& script) {
+  std::vector<ShellCommand> inner;
   ShellEnvironment environment;
-  for (const ShellCommand& command : outer) {
+  for (const ShellCommand& command : script.commands) {
     for (const auto& [name, value] : command.environment) {
       environment[name] = value;
     }
     for (std::size_t i = 1; i + 1 < command.words.size(); ++i) {
       if (takes_text(command.words[i]) && is_shell(command.words[i - 1])) {
-        std::ranges::move(read_shell_script(command.words[i + 1], file, environment).commands,
-                          std::back_inserter(commands));
+        ShellScript read =
+            read_shell_script(command.words[i + 1], file, environment, script.expanded);
+        script.expanded = read.expanded;
+        std::ranges::move(read.commands, std::back_inserter(inner));
       }
     }
   }
+  std::ranges::move(inner, std::back_inserter(script.commands));
 }
 
 bool is_shell_script(const std::string& word) {
@@ -334,11 +341,10 @@ LaunchLine read_launch_line(std::string_view script, const std::string& file,
   ShellEnvironment found_set = environment;
   found_set.merge(slurm_variables(script));
   ShellScript read = read_shell_script(script, file, found_set);
-  std::vector<ShellCommand>& commands = read.commands;
-  add_inner_commands(file, commands);
+  add_inner_commands(file, read);
   const ShellCommand* best = nullptr;
   std::optional<ProgramPlace> place;
-  for (const ShellCommand& command : commands) {
+  for (const ShellCommand& command : read.commands) {
     const auto found = find_program(command.words);
     if (found && (best == nullptr || command.words.size() > best->words.size())) {
       best = &command;
@@ -350,8 +356,8 @@ LaunchLine read_launch_line(std::string_view script, const std::string& file,
                      "no launch line: no command runs a Python script or a trainer's tool",
                      "give the line that starts the training, as in \"torchrun train.py ...\"");
   }
-  LaunchLine line = take_apart(best->words, *place);
-  add_environment(commands, line.environment);
+  LaunchLine line = take_apart(best->words, *place, file);
+  add_environment(read.commands, file, line.environment);
   line.ambiguous = std::move(read.ambiguous);
   line.cut_lines = std::move(read.cut_lines);
   return line;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <ranges>
+#include <utility>
+
+#include "workloads/plan/sources/settings/key_pattern.hpp"
 
 namespace highwater {
 namespace {
@@ -18,11 +20,65 @@ bool is_same_key(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, in_common, in_common);
 }
 
+std::string common_key(std::string_view key) {
+  std::string common(key);
+  std::ranges::transform(common, common.begin(), in_common);
+  return common;
+}
+
+void SettingList::add(Setting setting) {
+  if (!setting.is_replaced) {
+    places_[common_key(setting.key)].push_back(list_.size());
+  }
+  list_.push_back(std::move(setting));
+  found_like_.clear();
+}
+
+void SettingList::replace_value(std::size_t at, std::string value, SettingKind kind) {
+  list_[at].value = std::move(value);
+  list_[at].kind = kind;
+  found_like_.clear();
+}
+
 const Setting* SettingList::find(std::string_view key) const {
-  const auto reversed = std::views::reverse(list_);
-  const auto found = std::ranges::find_if(
-      reversed, [&](const Setting& setting) { return is_same_key(setting.key, key); });
-  return found == reversed.end() ? nullptr : &*found;
+  const auto found = places_.find(common_key(key));
+  return found == places_.end() ? nullptr : &list_[found->second.back()];
+}
+
+const Setting* SettingList::first_like(std::string_view pattern) const {
+  const auto [known, is_new] = found_like_.try_emplace(std::string(pattern), 0);
+  if (is_new) {
+    known->second = place_like(pattern);
+  }
+  return known->second == list_.size() ? nullptr : &list_[known->second];
+}
+
+bool SettingList::has_like(std::string_view pattern) const {
+  const KeyPattern wanted(pattern);
+  return std::ranges::any_of(list_, [&](const Setting& setting) {
+    return wanted.matches_common(common_key(setting.key));
+  });
+}
+
+/// list_.size() if there is none.
+std::size_t SettingList::place_like(std::string_view pattern) const {
+  const auto says_something = [&](std::size_t at) { return list_[at].kind != SettingKind::null; };
+  if (pattern.find('*') == std::string_view::npos) {
+    const auto found = places_.find(common_key(pattern));
+    if (found == places_.end()) {
+      return list_.size();
+    }
+    const auto place = std::ranges::find_if(found->second, says_something);
+    return place == found->second.end() ? list_.size() : *place;
+  }
+  const KeyPattern wanted(pattern);
+  for (std::size_t at = 0; at < list_.size(); ++at) {
+    if (!list_[at].is_replaced && says_something(at) &&
+        wanted.matches_common(common_key(list_[at].key))) {
+      return at;
+    }
+  }
+  return list_.size();
 }
 
 std::optional<std::string> SettingList::text(std::string_view key) const {

@@ -1,7 +1,5 @@
 #include "workloads/plan/sources/settings/settings_list.hpp"
 
-#include <utility>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,16 +7,11 @@
 
 namespace highwater::detail {
 
-std::string nested_key(std::string_view outer, std::string_view inner) {
-  return outer.empty() ? std::string(inner) : fmt::format("{}.{}", outer, inner);
-}
-
-void add_setting(SettingList& settings, Setting setting, const std::string& file) {
-  if (settings.list().size() >= kMostSettings) {
-    throw InputError(file, setting.key, fmt::format("more than {} settings", kMostSettings),
+void check_count(std::size_t count, const std::string& file, std::string_view where) {
+  if (count >= kMostSettings) {
+    throw InputError(file, where, fmt::format("more than {} settings", kMostSettings),
                      "give the configuration of a training run");
   }
-  settings.add(std::move(setting));
 }
 
 void check_depth(std::size_t depth, const std::string& file, std::string_view key) {

@@ -1,11 +1,10 @@
-// What the readers of nested formats share: limits, and keys of nested values.
+// What the readers of configurations share: limits, and how lists are written.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
-
-#include "workloads/plan/sources/settings/setting.hpp"
+#include <vector>
 
 namespace highwater::detail {
 
@@ -13,11 +12,8 @@ namespace highwater::detail {
 inline constexpr std::size_t kMostSettings = 20'000;
 inline constexpr std::size_t kDeepestSetting = 64;
 
-/// "training" and "seq_len": "training.seq_len"
-std::string nested_key(std::string_view outer, std::string_view inner);
-
-/// Adds one setting. @throws InputError if there are too many
-void add_setting(SettingList& settings, Setting setting, const std::string& file);
+/// Whether one more setting is allowed beside `count` others. @throws InputError
+void check_count(std::size_t count, const std::string& file, std::string_view where);
 
 /// @throws InputError if `depth` is more than files have
 void check_depth(std::size_t depth, const std::string& file, std::string_view key);

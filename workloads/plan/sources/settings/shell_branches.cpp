@@ -108,13 +108,30 @@ ShellTruth matches_pattern(const std::string& word, const std::string& pattern) 
   return is_decided ? truth(word == pattern) : ShellTruth::undecided;
 }
 
-bool ShellBranches::skips() const {
-  return std::ranges::any_of(open_,
-                             [](const Open& branch) { return branch.current == ShellTruth::no; });
+void ShellBranches::count_innermost(bool is_counted) {
+  const ShellTruth current = open_.back().current;
+  if (current == ShellTruth::no) {
+    skipped_ += is_counted ? std::size_t{1} : -std::size_t{1};
+  } else if (current == ShellTruth::undecided && is_counted) {
+    undecided_.push_back(open_.size() - 1);
+  } else if (current == ShellTruth::undecided) {
+    undecided_.pop_back();
+  }
+}
+
+void ShellBranches::open(Open branch) {
+  open_.push_back(std::move(branch));
+  count_innermost(true);
+}
+
+void ShellBranches::set_current(ShellTruth truth) {
+  count_innermost(false);
+  open_.back().current = truth;
+  count_innermost(true);
 }
 
 void ShellBranches::begin_if() {
-  open_.push_back({.is_testing = true});
+  open({.is_testing = true});
 }
 
 void ShellBranches::begin_elif() {
@@ -122,7 +139,7 @@ void ShellBranches::begin_elif() {
     Open& branch = open_.back();
     branch.is_testing = true;
     branch.has_test = false;
-    branch.current = branch.earlier == ShellTruth::yes ? ShellTruth::no : ShellTruth::yes;
+    set_current(branch.earlier == ShellTruth::yes ? ShellTruth::no : ShellTruth::yes);
   }
 }
 
@@ -142,12 +159,12 @@ void ShellBranches::begin_else() {
 /// A branch runs if its test holds and no earlier one did.
 void ShellBranches::enter(ShellTruth test) {
   Open& branch = open_.back();
-  branch.current = both(test, negated(branch.earlier));
+  set_current(both(test, negated(branch.earlier)));
   branch.earlier = either(branch.earlier, branch.current);
 }
 
 void ShellBranches::begin_case(std::string subject) {
-  open_.push_back({.awaits_pattern = true, .is_case = true, .subject = std::move(subject)});
+  open({.awaits_pattern = true, .is_case = true, .subject = std::move(subject)});
 }
 
 void ShellBranches::add_pattern(const std::string& pattern) {
@@ -163,12 +180,13 @@ void ShellBranches::end_body() {
   if (!open_.empty() && open_.back().is_case) {
     open_.back().awaits_pattern = true;
     open_.back().has_test = false;
-    open_.back().current = ShellTruth::yes;
+    set_current(ShellTruth::yes);
   }
 }
 
 void ShellBranches::end() {
   if (!open_.empty()) {
+    count_innermost(false);
     open_.pop_back();
   }
 }
@@ -183,16 +201,14 @@ void ShellBranches::add_test(ShellTruth value, Joint joint) {
   branch.has_test = true;
 }
 
+/// The outermost branch that may run sees all that those inside of it set, and so do its values.
 void ShellBranches::note(const std::string& name, const std::string& value) {
-  for (Open& branch : open_) {
-    if (branch.current != ShellTruth::undecided) {
-      continue;
-    }
-    const auto [known, is_new] = branch.values.try_emplace(name, value);
-    const bool is_noted = std::ranges::find(ambiguous_, name) != ambiguous_.end();
-    if (!is_new && known->second != value && !is_noted) {
-      ambiguous_.push_back(name);
-    }
+  if (undecided_.empty()) {
+    return;
+  }
+  const auto [known, is_new] = open_[undecided_.front()].values.try_emplace(name, value);
+  if (!is_new && known->second != value && is_ambiguous_.insert(name).second) {
+    ambiguous_.push_back(name);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace highwater {
@@ -28,7 +29,7 @@ class ShellBranches {
   enum class Joint : std::uint8_t { next, both, either };
 
   /// Commands and assignments here are not carried out.
-  [[nodiscard]] bool skips() const;
+  [[nodiscard]] bool skips() const { return skipped_ > 0; }
 
   /// Between "if" and "then": commands are tests.
   [[nodiscard]] bool is_testing() const { return !open_.empty() && open_.back().is_testing; }
@@ -71,8 +72,19 @@ class ShellBranches {
 
   void enter(ShellTruth truth);
 
+  void open(Open branch);
+
+  /// Of the innermost branch, the only one that changes.
+  void set_current(ShellTruth truth);
+
+  /// What skips() and note() ask of all open branches is kept, since scripts nest them.
+  void count_innermost(bool is_counted);
+
   std::vector<Open> open_;
+  std::size_t skipped_ = 0;             ///< branches that do not run
+  std::vector<std::size_t> undecided_;  ///< places in open_ of those that may run
   std::vector<std::string> ambiguous_;
+  std::unordered_set<std::string> is_ambiguous_;
 };
 
 }  // namespace highwater

@@ -11,6 +11,7 @@
 
 #include "traces/error.hpp"
 #include "workloads/plan/sources/settings/shell_branches.hpp"
+#include "workloads/plan/sources/settings/shell_place.hpp"
 #include "workloads/plan/sources/settings/shell_variables.hpp"
 
 namespace highwater {
@@ -51,35 +52,45 @@ std::size_t length_of_line_end(std::string_view text) {
 
 class ShellReader {
  public:
-  ShellReader(std::string_view script, const std::string& file, const ShellEnvironment& environment)
-      : script_(script), file_(&file) {
-    for (const auto& [name, value] : environment) {
-      variables_.set(name, value, false);
-    }
-  }
+  ShellReader(std::string_view script, const std::string& file, const ShellEnvironment& environment,
+              std::size_t expanded)
+      : place_{script, file, 0}, variables_(place_, environment, expanded) {}
 
   ShellScript read() {
-    while (at_ < script_.size()) {
+    refuse_binary();
+    while (place_.at < place_.script.size()) {
       read_next();
     }
     end_command();
-    return {std::move(commands_), branches_.ambiguous(), std::move(cut_lines_)};
+    return {std::move(commands_), branches_.ambiguous(), std::move(cut_lines_),
+            variables_.expanded()};
   }
 
  private:
+  /// Text in UTF-16, and what a broken copy leaves.
+  void refuse_binary() const {
+    const std::size_t nul = place_.script.find('\0');
+    if (nul != std::string_view::npos) {
+      ShellPlace{place_.script, place_.file, nul}.fail(
+          "a NUL byte, which no shell script has",
+          "save the script as plain text (UTF-8), or give the launch line itself in quotes");
+    }
+  }
+
   void read_next() {
-    const char c = script_[at_];
+    const char c = place_.script[place_.at];
     if (c == '#') {
       read_comment();
     } else if (is_array_start()) {
       read_array();
     } else if (ends_command(c)) {
       end_piece(c);
-      ++at_;
+      ++place_.at;
       skip_here_documents(c);
     } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
-      ++at_;
-    } else if (const std::size_t length = length_of_line_end(script_.substr(at_)); length > 0) {
+      ++place_.at;
+    } else if (const std::size_t length = length_of_line_end(place_.script.substr(place_.at));
+               length > 0) {
       go_on_in_next_line(length);
     } else {
       add_words(read_word());
@@ -88,11 +99,11 @@ class ShellReader {
 
   /// The shell goes on only where nothing stands behind the backslash; people mean it to.
   void go_on_in_next_line(std::size_t length) {
-    if (script_.substr(at_, length).find_first_of(" \t") != std::string_view::npos) {
+    if (place_.script.substr(place_.at, length).find_first_of(" \t") != std::string_view::npos) {
       note_cut_line("blanks behind the backslash");
     }
-    at_ += length;
-    continued_at_ = at_;
+    place_.at += length;
+    continued_at_ = place_.at;
   }
 
   /// Where a comment stands between the lines of one command the shell ends the command; people
@@ -100,12 +111,13 @@ class ShellReader {
   void read_comment() {
     const bool is_inside =
         continued_at_ > 0 &&
-        script_.substr(continued_at_, at_ - continued_at_).find_first_not_of(" \t") ==
+        place_.script.substr(continued_at_, place_.at - continued_at_).find_first_not_of(" \t") ==
             std::string_view::npos;
-    const std::size_t end = script_.find('\n', at_);
-    const std::size_t next = script_.find_first_not_of(" \t\r\n", std::min(end, script_.size()));
+    const std::size_t end = place_.script.find('\n', place_.at);
+    const std::size_t next =
+        place_.script.find_first_not_of(" \t\r\n", std::min(end, place_.script.size()));
     const bool goes_on = is_inside && next != std::string_view::npos &&
-                         (script_[next] == '-' || script_[next] == '#');
+                         (place_.script[next] == '-' || place_.script[next] == '#');
     if (goes_on) {
       note_cut_line("a comment between its lines");
       continued_at_ = end + 1;
@@ -118,35 +130,34 @@ class ShellReader {
     const bool is_known = std::ranges::any_of(
         cut_lines_, [&](const std::string& line) { return line.ends_with(what); });
     if (!branches_.skips() && !is_known) {
-      const auto line = 1 + std::ranges::count(script_.substr(0, at_), '\n');
-      cut_lines_.push_back(fmt::format("line {}: {}", line, what));
+      cut_lines_.push_back(fmt::format("{}: {}", place_.line(), what));
     }
   }
 
-  void skip_to(std::size_t position) { at_ = std::min(position, script_.size()); }
+  void skip_to(std::size_t position) { place_.at = std::min(position, place_.script.size()); }
 
   /// "NAME=(" was read as the word "NAME=".
   [[nodiscard]] bool is_array_start() const {
-    return script_[at_] == '(' && array_name_.has_value();
+    return place_.script[place_.at] == '(' && array_name_.has_value();
   }
 
   void read_array() {
     std::vector<std::string> items;
-    ++at_;
+    ++place_.at;
     const std::string name = *std::exchange(array_name_, std::nullopt);
-    while (at_ < script_.size() && script_[at_] != ')') {
-      const char c = script_[at_];
+    while (place_.at < place_.script.size() && place_.script[place_.at] != ')') {
+      const char c = place_.script[place_.at];
       if (c == '#') {
-        skip_to(script_.find('\n', at_));
+        skip_to(place_.script.find('\n', place_.at));
       } else if (std::isspace(static_cast<unsigned char>(c)) != 0 || c == '\\' || c == ';' ||
                  c == '|' || c == '&' || c == '(') {
-        ++at_;
+        ++place_.at;
       } else {
         const std::vector<std::string> words = variables_.split(read_word());
         items.insert(items.end(), words.begin(), words.end());
       }
     }
-    ++at_;
+    ++place_.at;
     if (!branches_.skips()) {
       branches_.note(name, fmt::format("{}", fmt::join(items, " ")));
       variables_.set_array(name, std::move(items), appends_);
@@ -157,15 +168,15 @@ class ShellReader {
   ShellWord read_word() {
     ShellWord word;
     array_name_.reset();
-    while (at_ < script_.size()) {
-      const char c = script_[at_];
+    while (place_.at < place_.script.size()) {
+      const char c = place_.script[place_.at];
       if (c == '\'') {
         word.add_quoted(quoted_until('\''));
       } else if (c == '"') {
         word.add_in_double_quotes(quoted_until('"'));
-      } else if (c == '\\' && length_of_line_end(script_.substr(at_)) > 2) {
+      } else if (c == '\\' && length_of_line_end(place_.script.substr(place_.at)) > 2) {
         break;
-      } else if (c == '\\' && at_ + 1 < script_.size()) {
+      } else if (c == '\\' && place_.at + 1 < place_.script.size()) {
         read_escape(word);
       } else if (c == '$' || c == '`') {
         word.add_variable(reference());
@@ -173,63 +184,65 @@ class ShellReader {
         break;
       } else {
         word.add_plain(c);
-        ++at_;
+        ++place_.at;
       }
     }
     return word;
   }
 
   void read_escape(ShellWord& word) {
-    const char next = script_[at_ + 1];
-    at_ += 2;
+    const char next = place_.script[place_.at + 1];
+    place_.at += 2;
     if (next != '\n') {
       word.add_quoted(std::string(1, next));
     }
   }
 
   std::string quoted_until(char quote) {
-    const std::size_t begin = ++at_;
-    while (at_ < script_.size() && script_[at_] != quote) {
-      if (quote == '"' && script_.substr(at_).starts_with("$(")) {
-        at_ = after_closing('(', ')');  // quotes of the command's own
+    const std::size_t begin = ++place_.at;
+    while (place_.at < place_.script.size() && place_.script[place_.at] != quote) {
+      if (quote == '"' && place_.script.substr(place_.at).starts_with("$(")) {
+        place_.at = after_closing('(', ')');  // quotes of the command's own
       } else {
-        at_ += script_[at_] == '\\' && quote == '"' ? std::size_t{2} : std::size_t{1};
+        place_.at +=
+            place_.script[place_.at] == '\\' && quote == '"' ? std::size_t{2} : std::size_t{1};
       }
     }
-    if (at_ >= script_.size()) {
-      throw InputError(*file_, fmt::format("byte {}", begin - 1), "a quote that is never closed",
-                       "give a launch line or a shell script");
+    if (place_.at >= place_.script.size()) {
+      place_.at = begin - 1;
+      throw InputError(place_.file, fmt::format("{}, byte {}", place_.line(), place_.at),
+                       "a quote that is never closed", "give a launch line or a shell script");
     }
-    return std::string(script_.substr(begin, at_++ - begin));
+    return std::string(place_.script.substr(begin, place_.at++ - begin));
   }
 
   /// "$NAME", "${NAME:-x}", "$((1 + 2))", "$(command)", "`command`" whole.
   std::string reference() {
-    const std::size_t begin = at_;
-    if (script_[at_] == '`') {
-      at_ = std::min(script_.find('`', at_ + 1), script_.size() - 1) + 1;
-    } else if (script_.substr(at_).starts_with("${")) {
-      at_ = after_closing('{', '}');
-    } else if (script_.substr(at_).starts_with("$(")) {
-      at_ = after_closing('(', ')');
+    const std::size_t begin = place_.at;
+    if (place_.script[place_.at] == '`') {
+      place_.at = std::min(place_.script.find('`', place_.at + 1), place_.script.size() - 1) + 1;
+    } else if (place_.script.substr(place_.at).starts_with("${")) {
+      place_.at = after_closing('{', '}');
+    } else if (place_.script.substr(place_.at).starts_with("$(")) {
+      place_.at = after_closing('(', ')');
     } else {
-      ++at_;
-      while (at_ < script_.size() && is_name_part(script_[at_])) {
-        ++at_;
+      ++place_.at;
+      while (place_.at < place_.script.size() && is_name_part(place_.script[place_.at])) {
+        ++place_.at;
       }
     }
-    return std::string(script_.substr(begin, at_ - begin));
+    return std::string(place_.script.substr(begin, place_.at - begin));
   }
 
   [[nodiscard]] std::size_t after_closing(char open, char close) const {
     int depth = 0;
-    for (std::size_t i = at_; i < script_.size(); ++i) {
-      depth += script_[i] == open ? 1 : script_[i] == close ? -1 : 0;
-      if (depth == 0 && script_[i] == close) {
+    for (std::size_t i = place_.at; i < place_.script.size(); ++i) {
+      depth += place_.script[i] == open ? 1 : place_.script[i] == close ? -1 : 0;
+      if (depth == 0 && place_.script[i] == close) {
         return i + 1;
       }
     }
-    return script_.size();
+    return place_.script.size();
   }
 
   void add_words(const ShellWord& word) {
@@ -271,7 +284,7 @@ class ShellReader {
     const std::string whole = variables_.joined(word);
     appends_ = whole.substr(name.size()).starts_with("+=");
     const std::string value = whole.substr(name.size() + (appends_ ? 2 : 1));
-    if (value.empty() && at_ < script_.size() && script_[at_] == '(') {
+    if (value.empty() && place_.at < place_.script.size() && place_.script[place_.at] == '(') {
       array_name_ = name;
       return;
     }
@@ -304,9 +317,10 @@ class ShellReader {
       return;
     }
     const std::string end = std::exchange(here_document_, {});
-    while (at_ < script_.size()) {
-      const std::size_t line_end = std::min(script_.find('\n', at_), script_.size());
-      const std::string_view line = script_.substr(at_, line_end - at_);
+    while (place_.at < place_.script.size()) {
+      const std::size_t line_end =
+          std::min(place_.script.find('\n', place_.at), place_.script.size());
+      const std::string_view line = place_.script.substr(place_.at, line_end - place_.at);
       skip_to(line_end + 1);
       if (line.substr(std::min(line.find_first_not_of("\t "), line.size())) == end) {
         return;
@@ -354,8 +368,8 @@ class ShellReader {
       }
     }
     end_command();
-    const char next = at_ + 1 < script_.size() ? script_[at_ + 1] : ' ';
-    const char before = at_ > 0 ? script_[at_ - 1] : ' ';
+    const char next = place_.at + 1 < place_.script.size() ? place_.script[place_.at + 1] : ' ';
+    const char before = place_.at > 0 ? place_.script[place_.at - 1] : ' ';
     if (ended_by == ';' && next == ';') {
       branches_.end_body();
     } else if (ended_by == '&' || ended_by == '|') {
@@ -396,9 +410,7 @@ class ShellReader {
     }
   }
 
-  std::string_view script_;
-  const std::string* file_;
-  std::size_t at_ = 0;
+  ShellPlace place_;
   ShellVariables variables_;
   ShellBranches branches_;
   ShellBranches::Joint joint_ = ShellBranches::Joint::next;
@@ -417,8 +429,8 @@ class ShellReader {
 }  // namespace
 
 ShellScript read_shell_script(std::string_view script, const std::string& file,
-                              const ShellEnvironment& environment) {
-  return ShellReader(script, file, environment).read();
+                              const ShellEnvironment& environment, std::size_t expanded) {
+  return ShellReader(script, file, environment, expanded).read();
 }
 
 }  // namespace highwater

@@ -6,6 +6,7 @@
 // of their commands counts once, in the order of the text.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,13 +27,16 @@ struct ShellScript {
   std::vector<std::string> ambiguous;
   /// Where bash ends a command that is read on: "line 3: blanks behind the backslash".
   std::vector<std::string> cut_lines;
+  std::size_t expanded = 0;  ///< characters that its variables became
 };
 
 /// What a script finds set: the environment, and its arguments under "1", "2", ...
 using ShellEnvironment = std::map<std::string, std::string>;
 
-/// @throws InputError for a quote that is never closed
+/// @throws InputError with the line for a quote that is never closed, for what is no text (NUL),
+/// and for variables larger than those of any launch script (shell_variables.hpp). `expanded`: what
+/// scripts around this one have taken of that.
 ShellScript read_shell_script(std::string_view script, const std::string& file,
-                              const ShellEnvironment& environment = {});
+                              const ShellEnvironment& environment = {}, std::size_t expanded = 0);
 
 }  // namespace highwater

@@ -212,57 +212,140 @@ std::string ShellWord::written() const {
   return text;
 }
 
+namespace {
+
+std::size_t size_of(const Items& items) {
+  std::size_t size = 0;
+  for (const std::string& item : items) {
+    size += item.size() + 1;
+  }
+  return size;
+}
+
+std::string all_of(const Items& items) {
+  return fmt::format("{}", fmt::join(items, " "));
+}
+
+}  // namespace
+
+void ShellVariables::check_size(const std::string& name, std::size_t size) const {
+  if (size > kLargestVariable) {
+    place_->fail(fmt::format("the variable {} becomes longer than {} MiB", name.substr(0, 60),
+                             kLargestVariable >> 20U),
+                 "give the launch line itself, in quotes, with what the variable should hold");
+  }
+}
+
+void ShellVariables::count(std::size_t expanded) {
+  expanded_ += expanded;
+  if (expanded_ > kMostExpanded) {
+    place_->fail(fmt::format("the variables of the script become more than {} MiB of text",
+                             kMostExpanded >> 20U),
+                 "give the launch line itself, in quotes, without the variables");
+  }
+}
+
+/// What the script finds set becomes a variable of its own when it is looked at first.
+const Items* ShellVariables::find(const std::string& name) {
+  const auto own = values_.find(name);
+  if (own != values_.end()) {
+    return &own->second.items;
+  }
+  const auto outer = environment_->find(name);
+  if (outer == environment_->end()) {
+    return nullptr;
+  }
+  Variable& copied = values_[name];
+  copied = {{outer->second}, outer->second.size()};
+  return &copied.items;
+}
+
 void ShellVariables::set(const std::string& name, const std::string& value, bool appends) {
-  if (is_argument(value) && values_.contains(name)) {
+  const Items* const known = find(name);
+  if (is_argument(value) && known != nullptr) {
     return;  // the script is read as it runs without arguments
   }
-  Items& items = values_[name];
-  const std::string before = appends ? fmt::format("{}", fmt::join(items, " ")) : "";
-  items = {before + value};
+  Variable& variable = values_[name];
+  if (appends && variable.items.size() == 1) {
+    variable.items.front() += value;  // a loop of a thousand lines appends to one text
+  } else {
+    variable.items = {(appends ? all_of(variable.items) : "") + value};
+  }
+  variable.size = variable.items.front().size();
+  check_size(name, variable.size);
 }
 
 void ShellVariables::set_array(const std::string& name, Items items, bool appends) {
-  Items& all = values_[name];
-  if (!appends) {
-    all.clear();
+  if (appends) {
+    static_cast<void>(find(name));
   }
-  all.insert(all.end(), items.begin(), items.end());
+  Variable& variable = values_[name];
+  if (!appends) {
+    variable = {};
+  }
+  variable.size += size_of(items);
+  check_size(name, variable.size);
+  std::ranges::move(items, std::back_inserter(variable.items));
 }
 
-std::optional<Items> ShellVariables::items_of(const std::string& reference) const {
-  if (reference.starts_with("$((")) {
-    Items factors = factors_of(reference.substr(1));
-    for (std::string& factor : factors) {
-      const std::string name = factor.starts_with('$') ? factor.substr(1) : factor;
-      const auto known = values_.find(name);
-      factor = known == values_.end() ? factor : fmt::format("{}", fmt::join(known->second, " "));
+std::optional<Items> ShellVariables::arithmetic(const std::string& reference) {
+  Items factors = factors_of(reference.substr(1));
+  for (std::string& factor : factors) {
+    const Items* const known = find(factor.starts_with('$') ? factor.substr(1) : factor);
+    if (known != nullptr) {
+      count(size_of(*known));
+      factor = all_of(*known);
     }
-    const auto product = product_of(factors);
-    return product ? std::optional(Items{std::to_string(*product)}) : std::nullopt;
   }
-  if (is_own_folder(reference)) {
-    return Items{"."};
+  const auto product = product_of(factors);
+  return product ? std::optional(Items{std::to_string(*product)}) : std::nullopt;
+}
+
+std::optional<Items> ShellVariables::items_of(const std::string& reference) {
+  constexpr std::size_t kDeepest = 64;
+  if (depth_ >= kDeepest) {
+    place_->fail(fmt::format("variables inside of each other, more than {} deep", kDeepest),
+                 "give the launch line itself, in quotes, without the variables");
   }
+  ++depth_;
+  std::optional<Items> items = reference.starts_with("$((") ? arithmetic(reference)
+                               : is_own_folder(reference)   ? std::optional(Items{"."})
+                                                            : items_of_parameter(reference);
+  --depth_;
+  if (items) {
+    count(size_of(*items));
+  }
+  return items;
+}
+
+std::optional<Items> ShellVariables::items_of_parameter(const std::string& reference) {
   const Parameter parameter = parameter_of(reference);
-  const auto known = values_.find(parameter.name);
-  const bool is_empty =
-      known != values_.end() && fmt::format("{}", fmt::join(known->second, "")).empty();
+  const Items* const known = find(parameter.name);
   if (const auto fallback = fallback_of(parameter)) {
-    const bool is_set = known != values_.end() && !(fallback->of_empty && is_empty);
+    const bool is_empty = known != nullptr && std::ranges::all_of(*known, [](const auto& item) {
+                            return item.empty();
+                          });
+    const bool is_set = known != nullptr && !(fallback->of_empty && is_empty);
     if (is_set == (fallback->kind == '+')) {
       return Items{text_of(fallback->text)};
     }
-    return is_set ? std::optional(known->second) : std::optional(Items{});
+    return is_set ? std::optional(*known) : std::optional(Items{});
   }
-  if (known == values_.end()) {
+  if (known == nullptr) {
     return std::nullopt;
   }
   const auto subscript = subscript_of(parameter);
-  return subscript ? item_at(known->second, text_of(*subscript)) : std::optional(known->second);
+  if (!subscript) {
+    return *known;
+  }
+  const std::string place = text_of(*subscript);
+  const Items& items = *find(parameter.name);  // text_of() may have moved it
+  count(items.size());
+  return item_at(items, place);
 }
 
 /// What stands in braces is text with quotes and variables of its own: "${A:-"$B"}".
-std::string ShellVariables::text_of(const std::string& text) const {
+std::string ShellVariables::text_of(const std::string& text) {
   std::string plain;
   std::ranges::copy_if(text, std::back_inserter(plain),
                        [](char c) { return c != '"' && c != '\''; });
@@ -273,27 +356,37 @@ std::string ShellVariables::text_of(const std::string& text) const {
 
 void ShellVariables::set_unset(const ShellWord& word) {
   for (const ShellWord::Piece& piece : word.pieces()) {
+    if (piece.kind == ShellWord::Piece::Kind::text) {
+      continue;
+    }
     const Parameter parameter = parameter_of(piece.text);
-    const auto fallback =
-        piece.kind == ShellWord::Piece::Kind::text ? std::nullopt : fallback_of(parameter);
+    const auto fallback = fallback_of(parameter);
     if (fallback && fallback->kind == '=') {
       const auto items = items_of(piece.text);
-      set(parameter.name, items ? fmt::format("{}", fmt::join(*items, " ")) : "", false);
+      set(parameter.name, items ? all_of(*items) : "", false);
     }
   }
 }
 
-std::string ShellVariables::joined(const ShellWord& word) const {
+std::string ShellVariables::joined(const ShellWord& word) {
   std::string text;
   for (const ShellWord::Piece& piece : word.pieces()) {
     const auto items =
         piece.kind == ShellWord::Piece::Kind::text ? std::nullopt : items_of(piece.text);
-    text += items ? fmt::format("{}", fmt::join(*items, " ")) : piece.text;
+    text += items ? all_of(*items) : piece.text;
   }
   return text;
 }
 
-Items ShellVariables::split(const ShellWord& word) const {
+Items ShellVariables::split(const ShellWord& word) {
+  Items words = words_in(word);
+  if (words.size() > 1) {
+    count(words.size() * sizeof(std::string));  // a letter each, perhaps
+  }
+  return words;
+}
+
+Items ShellVariables::words_in(const ShellWord& word) {
   const auto& pieces = word.pieces();
   const bool is_array = pieces.size() == 1 && pieces[0].text.find("[@]") != std::string::npos;
   const bool is_quoted_array =

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <toml++/toml.h>
 #include <utility>
 
@@ -6,7 +5,8 @@
 
 #include "traces/error.hpp"
 #include "workloads/plan/sources/settings/read_settings.hpp"
-#include "workloads/plan/sources/settings/settings_list.hpp"
+#include "workloads/plan/sources/settings/settings_builder.hpp"
+#include "workloads/plan/sources/settings/toml_bounds.hpp"
 
 namespace highwater {
 namespace {
@@ -35,68 +35,38 @@ Setting toml_scalar_of(const toml::node& node) {
   return setting;
 }
 
-bool holds_values(const toml::array& list) {
-  for (const toml::node& item : list) {
-    if (!item.is_value()) {
-      return false;
+/// Tells of the nodes, whose depth check_toml_bounds() has bounded.
+void add_node(const toml::node& node, detail::SettingsBuilder& builder) {
+  const std::size_t line = node.source().begin.line;
+  if (const toml::table* const table = node.as_table()) {
+    builder.begin_mapping(line);
+    for (const auto& [name, value] : *table) {
+      builder.key(name.str(), value.source().begin.line);
+      add_node(value, builder);
     }
+    builder.end_mapping();
+  } else if (const toml::array* const list = node.as_array()) {
+    builder.begin_list(line);
+    for (const toml::node& item : *list) {
+      add_node(item, builder);
+    }
+    builder.end_list();
+  } else {
+    Setting setting = toml_scalar_of(node);
+    setting.line = line;
+    builder.value(std::move(setting));
   }
-  return true;
 }
-
-class TomlFlattener {
- public:
-  explicit TomlFlattener(const std::string& file) : file_(&file) {}
-
-  void add(const toml::node& node, const std::string& key, std::size_t depth) {
-    detail::check_depth(depth, *file_, key);
-    const toml::array* const list = node.as_array();
-    if (const toml::table* const table = node.as_table()) {
-      for (const auto& [name, value] : *table) {
-        add(value, detail::nested_key(key, name.str()), depth + 1);
-      }
-    } else if (list != nullptr && !holds_values(*list)) {
-      for (std::size_t i = 0; i < list->size(); ++i) {
-        add((*list)[i], detail::nested_key(key, std::to_string(i)), depth + 1);
-      }
-    } else {
-      add_leaf(list == nullptr ? toml_scalar_of(node) : toml_list(*list), node, key);
-    }
-  }
-
-  /// Tables are sorted by name; the file has its own order.
-  SettingList finish() {
-    std::ranges::stable_sort(settings_.list(), {}, &Setting::line);
-    return std::move(settings_);
-  }
-
- private:
-  static Setting toml_list(const toml::array& list) {
-    Setting setting{{}, {}, SettingKind::list};
-    for (const toml::node& item : list) {
-      setting.items.push_back(toml_scalar_of(item).value);
-    }
-    setting.value = detail::listed(setting.items);
-    return setting;
-  }
-
-  void add_leaf(Setting setting, const toml::node& node, const std::string& key) {
-    setting.key = key;
-    setting.line = node.source().begin.line;
-    detail::add_setting(settings_, std::move(setting), *file_);
-  }
-
-  const std::string* file_;
-  SettingList settings_;
-};
 
 }  // namespace
 
 SettingList read_toml_settings(std::string_view text, const std::string& file) {
+  detail::check_toml_bounds(text, file);
   try {
-    TomlFlattener flattener(file);
-    flattener.add(toml::parse(text), {}, 0);
-    return flattener.finish();
+    detail::SettingsBuilder builder(file, detail::EmptyMapping::nothing);
+    add_node(toml::parse(text), builder);
+    builder.sort_by_line();  // tables are sorted by name; the file has its own order
+    return builder.finish();
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     throw InputError(file, fmt::format("line {}, column {}", at.line, at.column),

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <sstream>
+#include <unordered_map>
 #include <utility>
+#include <vector>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <fmt/format.h>
@@ -8,106 +12,241 @@
 #include "workloads/plan/sources/settings/interpolation.hpp"
 #include "workloads/plan/sources/settings/read_settings.hpp"
 #include "workloads/plan/sources/settings/scalar.hpp"
-#include "workloads/plan/sources/settings/settings_list.hpp"
+#include "workloads/plan/sources/settings/settings_builder.hpp"
 
 namespace highwater {
 namespace {
 
-std::size_t line_of(const YAML::Node& node) {
-  return static_cast<std::size_t>(std::max(node.Mark().line, -1) + 1);
+using Anchor = YAML::anchor_t;
+
+/// What the parser tells of: a value, the begin or end of a mapping or list, or the place of an
+/// alias.
+struct YamlEvent {
+  enum class Kind : std::uint8_t { null, scalar, alias, begin_list, end_list, begin_map, end_map };
+
+  Kind kind = Kind::null;
+  std::size_t line = 0;
+  bool is_quoted = false;
+  std::string text = {};
+  Anchor anchor = 0;  ///< of an alias: what it stands for; else its own, 0: none
+};
+
+std::size_t line_of(const YAML::Mark& mark) {
+  return static_cast<std::size_t>(std::max(mark.line, -1) + 1);
 }
 
-/// A plain scalar has a type of its own; a quoted one ("!") is text.
-Setting yaml_scalar(const YAML::Node& node, std::string key) {
-  if (node.IsNull()) {
-    return {std::move(key), "null", SettingKind::null, {}, line_of(node)};
-  }
-  Setting setting = node.Tag() == "!" ? Setting{{}, node.Scalar()} : typed_scalar(node.Scalar());
-  setting.key = std::move(key);
-  setting.line = line_of(node);
+/// A plain scalar has a type of its own; a quoted one is text.
+Setting setting_of(YamlEvent event) {
+  Setting setting = event.kind == YamlEvent::Kind::null ? Setting{{}, "null", SettingKind::null}
+                    : event.is_quoted                   ? Setting{{}, std::move(event.text)}
+                                                        : typed_scalar(event.text);
+  setting.line = event.line;
   return setting;
 }
 
-bool is_flat(const YAML::Node& list) {
-  return std::all_of(list.begin(), list.end(),
-                     [](const YAML::Node& item) { return item.IsScalar() || item.IsNull(); });
-}
-
-class YamlFlattener {
+/// Tells the builder what the events say: which scalars are keys, what aliases stand for.
+class YamlSettings {
  public:
-  explicit YamlFlattener(const std::string& file) : file_(&file) {}
+  explicit YamlSettings(const std::string& file) : file_(&file), builder_(file) {}
 
-  void add(const YAML::Node& node, const std::string& key, std::size_t depth) {
-    detail::check_depth(depth, *file_, key);
-    if (node.IsMap() && node.size() > 0) {
-      add_map(node, key, depth);
-    } else if (node.IsSequence() && !is_flat(node)) {
-      add_entries(node, key, depth);
-    } else if (node.IsSequence()) {
-      add_list(node, key);
-    } else {
-      detail::add_setting(settings_, yaml_scalar_or_empty(node, key), *file_);
-    }
+  void take(const YamlEvent& event) {
+    record(event);
+    carry_out(event);
   }
 
-  SettingList finish() { return std::move(settings_); }
+  SettingList finish() { return builder_.finish(); }
 
  private:
-  static Setting yaml_scalar_or_empty(const YAML::Node& node, const std::string& key) {
-    return node.IsMap() ? Setting{key, "{}", SettingKind::null, {}, line_of(node)}
-                        : yaml_scalar(node, key);
+  /// The events of an anchor, among those that are kept.
+  struct Anchored {
+    std::size_t begin = 0;
+    std::size_t end = 0;  ///< 0: it has not ended
+  };
+
+  struct OpenAnchor {
+    Anchor name = 0;
+    std::size_t depth = 0;
+  };
+
+  /// Whether the level is a mapping, and where in it a key stands next.
+  struct Level {
+    bool is_mapping = false;
+    bool awaits_key = false;
+  };
+
+  static bool begins(const YamlEvent& event) {
+    return event.kind == YamlEvent::Kind::begin_list || event.kind == YamlEvent::Kind::begin_map;
   }
 
-  void add_map(const YAML::Node& node, const std::string& key, std::size_t depth) {
-    for (const auto& entry : node) {
-      if (!entry.first.IsScalar()) {
-        throw InputError(*file_, fmt::format("line {}", line_of(entry.first)),
-                         "a key that is a list or a mapping", "write keys as words");
-      }
-      const bool merges = entry.first.Scalar() == "<<";
-      add(entry.second, merges ? key : detail::nested_key(key, entry.first.Scalar()), depth + 1);
+  static bool ends(const YamlEvent& event) {
+    return event.kind == YamlEvent::Kind::end_list || event.kind == YamlEvent::Kind::end_map;
+  }
+
+  /// Keeps what stands below an anchor for its aliases.
+  void record(const YamlEvent& event) {
+    const bool is_anchor = event.anchor != 0 && event.kind != YamlEvent::Kind::alias;
+    if (is_anchor) {
+      anchors_[event.anchor] = {kept_.size(), 0};
+      open_.push_back({event.anchor, depth_});
+    }
+    if (!open_.empty()) {
+      kept_.push_back(event);
+    }
+    depth_ += begins(event) ? 1U : 0U;
+    depth_ -= ends(event) ? 1U : 0U;
+    while (!open_.empty() && depth_ == open_.back().depth) {
+      anchors_[open_.back().name].end = kept_.size();
+      open_.pop_back();
     }
   }
 
-  void add_entries(const YAML::Node& node, const std::string& key, std::size_t depth) {
-    for (std::size_t i = 0; i < node.size(); ++i) {
-      add(node[i], detail::nested_key(key, std::to_string(i)), depth + 1);
+  void carry_out(const YamlEvent& event) {
+    if (event.kind == YamlEvent::Kind::alias) {
+      replay(event);
+    } else if (ends(event)) {
+      end_level();
+    } else if (!levels_.empty() && levels_.back().awaits_key) {
+      take_key(event);
+    } else {
+      take_value(event);
     }
   }
 
-  void add_list(const YAML::Node& node, const std::string& key) {
-    Setting list{key, {}, SettingKind::list, {}, line_of(node)};
-    for (const YAML::Node& item : node) {
-      list.items.push_back(yaml_scalar(item, {}).value);
+  /// An alias takes as long as what it stands for: the builder's limits end what a few of them
+  /// multiply.
+  void replay(const YamlEvent& alias) {
+    const Anchored meant = anchors_[alias.anchor];
+    if (meant.end == 0) {
+      throw InputError(*file_, fmt::format("line {}", alias.line), "an alias of what it stands in",
+                       "write the value itself");
     }
-    list.value = detail::listed(list.items);
-    detail::add_setting(settings_, std::move(list), *file_);
+    for (std::size_t i = meant.begin; i < meant.end; ++i) {
+      carry_out(kept_[i]);
+    }
+  }
+
+  void take_key(const YamlEvent& event) {
+    if (event.kind != YamlEvent::Kind::scalar) {
+      throw InputError(*file_, fmt::format("line {}", event.line),
+                       "a key that is a list or a mapping", "write keys as words");
+    }
+    levels_.back().awaits_key = false;
+    if (event.text == "<<") {
+      builder_.merged_key(event.line);
+    } else {
+      builder_.key(event.text, event.line);
+    }
+  }
+
+  void take_value(const YamlEvent& event) {
+    if (levels_.empty() && event.kind != YamlEvent::Kind::begin_map) {
+      throw InputError(*file_, "", "YAML without keys", "give the configuration of a training run");
+    }
+    const bool is_mapping = event.kind == YamlEvent::Kind::begin_map;
+    if (is_mapping) {
+      builder_.begin_mapping(event.line);
+    } else if (event.kind == YamlEvent::Kind::begin_list) {
+      builder_.begin_list(event.line);
+    } else {
+      builder_.value(setting_of(event));
+      return end_value();
+    }
+    levels_.push_back({is_mapping, is_mapping});
+  }
+
+  void end_level() {
+    const bool is_mapping = levels_.back().is_mapping;
+    levels_.pop_back();
+    if (is_mapping) {
+      builder_.end_mapping();
+    } else {
+      builder_.end_list();
+    }
+    end_value();
+  }
+
+  void end_value() {
+    if (!levels_.empty()) {
+      levels_.back().awaits_key = levels_.back().is_mapping;
+    }
   }
 
   const std::string* file_;
-  SettingList settings_;
+  detail::SettingsBuilder builder_;
+  std::vector<Level> levels_;
+  std::size_t depth_ = 0;  ///< of the file's own events
+  std::vector<YamlEvent> kept_;
+  std::unordered_map<Anchor, Anchored> anchors_;
+  std::vector<OpenAnchor> open_;
 };
 
-YAML::Node load_yaml(std::string_view text, const std::string& file) {
-  try {
-    return YAML::Load(std::string(text));
-  } catch (const YAML::Exception& error) {
-    throw InputError(file,
-                     fmt::format("line {}, column {}", error.mark.line + 1, error.mark.column + 1),
-                     "not YAML: " + error.msg, "mend the file; programs would refuse it as well");
+/// yaml-cpp's parser tells of what it reads, and keeps nothing: a tree of nodes would take 45 times
+/// the file's size.
+class YamlEvents : public YAML::EventHandler {
+ public:
+  explicit YamlEvents(YamlSettings& settings) : settings_(&settings) {}
+
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, Anchor anchor) override {
+    settings_->take({.line = line_of(mark), .anchor = anchor});
   }
+
+  void OnAlias(const YAML::Mark& mark, Anchor anchor) override {
+    settings_->take({.kind = YamlEvent::Kind::alias, .line = line_of(mark), .anchor = anchor});
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, Anchor anchor,
+                const std::string& value) override {
+    settings_->take({.kind = YamlEvent::Kind::scalar,
+                     .line = line_of(mark),
+                     .is_quoted = tag == "!",
+                     .text = value,
+                     .anchor = anchor});
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, Anchor anchor,
+                       YAML::EmitterStyle::value /*style*/) override {
+    settings_->take({.kind = YamlEvent::Kind::begin_list, .line = line_of(mark), .anchor = anchor});
+  }
+
+  void OnSequenceEnd() override { settings_->take({.kind = YamlEvent::Kind::end_list}); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, Anchor anchor,
+                  YAML::EmitterStyle::value /*style*/) override {
+    settings_->take({.kind = YamlEvent::Kind::begin_map, .line = line_of(mark), .anchor = anchor});
+  }
+
+  void OnMapEnd() override { settings_->take({.kind = YamlEvent::Kind::end_map}); }
+
+ private:
+  YamlSettings* settings_;
+};
+
+/// The first document of the file, as programs load it.
+SettingList parse_yaml(std::string_view text, const std::string& file) {
+  YamlSettings settings(file);
+  YamlEvents events(settings);
+  std::istringstream in{std::string(text)};
+  YAML::Parser parser(in);
+  if (!parser.HandleNextDocument(events)) {
+    throw InputError(file, "", "YAML without keys", "give the configuration of a training run");
+  }
+  return settings.finish();
 }
 
 }  // namespace
 
 SettingList read_yaml_settings(std::string_view text, const std::string& file) {
-  const YAML::Node root = load_yaml(text, file);
-  if (!root.IsMap()) {
-    throw InputError(file, "", "YAML without keys", "give the configuration of a training run");
+  try {
+    return resolve_interpolations(parse_yaml(text, file), file);
+  } catch (const YAML::Exception& error) {
+    throw InputError(file,
+                     fmt::format("line {}, column {}", error.mark.line + 1, error.mark.column + 1),
+                     "not YAML: " + error.msg, "mend the file; programs would refuse it as well");
   }
-  YamlFlattener flattener(file);
-  flattener.add(root, {}, 0);
-  return resolve_interpolations(flattener.finish());
 }
 
 }  // namespace highwater

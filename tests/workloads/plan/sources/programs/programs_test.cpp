@@ -7,6 +7,7 @@
 #include "traces/error.hpp"
 #include "workloads/plan/sources/combined_words.hpp"
 #include "workloads/plan/sources/programs/program.hpp"
+#include "workloads/plan/sources/rules/rule_index.hpp"
 #include "workloads/plan/sources/settings/read_settings.hpp"
 
 using namespace highwater;
@@ -424,4 +425,46 @@ TEST_CASE("programs: a file that runs commands is no configuration of accelerate
           "[plan][sources][programs]") {
   CHECK_THROWS_AS(from_yaml("type: task\nname: train\ncommands:\n  - python train.py\n"),
                   InputError);
+}
+
+TEST_CASE("programs: a key's rule is the first that matches", "[plan][programs]") {
+  const auto first_of = [](const Program& program, std::string_view key) -> const KeyRule* {
+    const auto found = std::ranges::find_if(
+        program.rules, [&](const KeyRule& rule) { return matches_key(rule.key, key); });
+    return found == program.rules.end() ? nullptr : &*found;
+  };
+  for (const Program& program : programs()) {
+    for (const KeyRule& rule : program.rules) {
+      std::string key(rule.key);
+      std::ranges::replace(key, '*', 'x');
+      CAPTURE(program.name, key);
+      CHECK(find_rule(program.rules, key) == first_of(program, key));
+    }
+    CHECK(find_rule(program.rules, "no such key") == first_of(program, "no such key"));
+  }
+}
+
+TEST_CASE("programs: a key that stands twice is what it is for the program", "[plan][programs]") {
+  using Catch::Matchers::Contains;
+  const auto from_json = [](std::string_view text) {
+    return plan_of_settings(read_json_settings(text, "ds.json"), "ds.json");
+  };
+  // deepspeed runtime/config_utils.py dict_raise_error_on_duplicate_keys()
+  CHECK_THROWS_WITH(
+      from_json(R"({"train_micro_batch_size_per_gpu": 1,
+                    "zero_optimization": {"stage": 1, "stage": 3}})"),
+      Contains("ds.json: zero_optimization.stage: this key stands twice, and deepspeed refuses") &&
+          Contains("Duplicate keys in DeepSpeed config") && Contains("leave one of them out"));
+  // omegaconf/_utils.py get_yaml_loader()
+  CHECK_THROWS_WITH(from_yaml("model:\n  _component_: torchtune.models.llama3.llama3_8b\n"
+                              "batch_size: 2\nbatch_size: 4\n"),
+                    Contains("a.yaml: line 4: batch_size: this key stands twice, and torchtune"));
+  // axolotl reads its file with yaml.safe_load()
+  const PlanSource axolotl =
+      from_yaml("base_model: gpt2\nmicro_batch_size: 2\nsequence_len: 64\nmicro_batch_size: 4\n");
+  CHECK(word(words_of(axolotl), "batch") == "4");
+  const auto first = std::ranges::find(axolotl.keys, "micro_batch_size", &SourceKey::key);
+  REQUIRE(first != axolotl.keys.end());
+  CHECK(first->fate == KeyFate::no_effect);
+  CHECK(first->meaning == "given again further down");
 }

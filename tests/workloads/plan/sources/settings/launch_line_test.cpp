@@ -242,3 +242,84 @@ TEST_CASE("shell: a command within double quotes is one piece", "[plan][settings
   CHECK(words_of("run \"--a=$((2*(3)))\" \"--b $(echo $(date)) c\"") ==
         Words{"run", "--a=6", "--b $(echo $(date)) c"});
 }
+
+TEST_CASE("shell: variables have the size of what a program can be started with",
+          "[plan][settings]") {
+  std::string doubled = "A=aaaaaaaaaa\n";
+  std::string array = "A=(" + std::string(100, 'a') + " b)\n";
+  for (int i = 0; i < 24; ++i) {
+    doubled += "A=$A$A\n";
+    array += "A=(\"${A[@]}\" \"${A[@]}\")\n";
+  }
+  CHECK_THROWS_WITH(line_of(doubled + "python x.py $A"),
+                    Contains("x.sh: line 18: the variable A becomes longer than 1 MiB; give the"));
+  CHECK_THROWS_WITH(line_of(array + "python x.py \"${A[@]}\""),
+                    Contains("the variable A becomes longer than 1 MiB"));
+  // 1 MiB is allowed, a letter more is not.
+  const std::string half(std::size_t{1} << 19, 'x');
+  CHECK(words_of("A=" + half + "\nA+=$A\nrun $A").at(1).size() == std::size_t{1} << 20);
+  CHECK_THROWS_WITH(words_of("A=" + half + "\nA+=$A\nA+=x\n"), Contains("line 3"));
+  CHECK_THROWS_WITH(words_of("A=(" + half + ")\nA+=($A)\n"), Contains("1 MiB"));
+}
+
+TEST_CASE("shell: all that variables become is bounded", "[plan][settings]") {
+  const std::string large = "A=" + std::string(std::size_t{1} << 19, 'x') + "\n";
+  std::string many = large;
+  std::string inner = "export " + large;
+  for (int i = 0; i < 100; ++i) {
+    many += "echo $A\n";
+    inner += "bash -c 'echo $A'\n";
+  }
+  CHECK_THROWS_WITH(line_of(many),
+                    Contains("become more than 32 MiB of text; give the launch line"));
+  CHECK_THROWS_WITH(line_of(inner), Contains("become more than 32 MiB of text"));
+  std::string letters = "A='";
+  for (int i = 0; i < 100'000; ++i) {
+    letters += "a ";
+  }
+  letters += "'\n";
+  for (int i = 0; i < 20; ++i) {
+    letters += "echo $A\n";
+  }
+  CHECK_THROWS_WITH(line_of(letters), Contains("become more than 32 MiB of text"));
+}
+
+TEST_CASE("shell: variables inside of each other", "[plan][settings]") {
+  const auto nested = [](int depth) {
+    std::string text = "run ";
+    for (int i = 0; i < depth; ++i) {
+      text += "${A:-";
+    }
+    text += "x";
+    return text + std::string(static_cast<std::size_t>(depth), '}');
+  };
+  CHECK(words_of(nested(60)) == Words{"run", "x"});
+  CHECK_THROWS_WITH(words_of(nested(200'000)), Contains("line 1: variables inside of each other"));
+}
+
+TEST_CASE("shell: what appends, and what a script finds set", "[plan][settings]") {
+  CHECK(words_of("A=a\nA+=b\nA+=c\nrun $A") == Words{"run", "abc"});
+  CHECK(words_of("A=(a b)\nA+=(c)\nrun \"${A[@]}\" ${A[2]}") == Words{"run", "a", "b", "c", "c"});
+  const ShellEnvironment set{{"A", "1"}, {"B", "2"}};
+  const auto commands =
+      read_shell_script("A+=0\nB=${B:-5}$C\nrun $A $B ${B:+x}", "x.sh", set).commands;
+  CHECK(commands.back().words == Words{"run", "10", "2$C", "x"});
+}
+
+TEST_CASE("shell: a NUL byte is no text", "[plan][settings]") {
+  using namespace std::string_literals;
+  CHECK_THROWS_WITH(line_of("export A=1\ntorchrun x.py --model gpt2\0 --bf16 1\n"s),
+                    Contains("x.sh: line 2: a NUL byte"));
+}
+
+TEST_CASE("shell: nested branches that may run", "[plan][settings]") {
+  const auto ambiguous = [](const std::string& script) {
+    return read_shell_script(script, "x.sh").ambiguous;
+  };
+  CHECK(ambiguous("if [ $1 = a ]; then A=1\nif [ $2 = b ]; then A=2; fi; fi") == Words{"A"});
+  CHECK(ambiguous("if [ $1 = a ]; then if [ $2 = b ]; then A=1; else A=2; fi\nB=1; fi") ==
+        Words{"A"});
+  CHECK(ambiguous("if [ a = a ]; then if [ $2 = b ]; then A=1; else A=2; fi; fi") == Words{"A"});
+  CHECK(ambiguous("if [ $1 = a ]; then A=1; fi\nif [ $1 = b ]; then A=2; fi").empty());
+  CHECK(ambiguous("if [ a = b ]; then if [ $1 = a ]; then A=1; else A=2; fi; fi").empty());
+}

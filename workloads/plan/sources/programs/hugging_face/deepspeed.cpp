@@ -309,10 +309,15 @@ void read_deepspeed_settings(const SettingList& file, SourceKeys& keys) {
 const Program& deepspeed_file() {
   // runtime/constants.py GRADIENT_CLIPPING_DEFAULT.
   static constexpr std::array kDefaults{ProgramDefault{"gradient_clipping", "1.0"}};
+  // runtime/config_utils.py dict_raise_error_on_duplicate_keys(). Trainer hands DeepSpeed a dict
+  // that json.load() has made (accelerate utils/deepspeed.py HfDeepSpeedConfig), where the last
+  // counts.
+  static constexpr std::string_view kRepeated = "\"Duplicate keys in DeepSpeed config\"";
   static constexpr Program kProgram{.name = "deepspeed",
                                     .releases = "deepspeed 0.9 to 0.19",
                                     .rules = kDeepspeedRules,
                                     .defaults = kDefaults,
+                                    .refuses_repeated_keys = kRepeated,
                                     .finish = finish_deepspeed};
   return kProgram;
 }

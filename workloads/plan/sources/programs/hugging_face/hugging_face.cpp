@@ -7,6 +7,7 @@
 
 #include "workloads/plan/sources/programs/hugging_face/hub_models.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
+#include "workloads/plan/sources/rules/rule_index.hpp"
 
 namespace highwater::program_table {
 namespace {
@@ -139,17 +140,13 @@ bool trains_adapters(const SettingList& all) {
          is_any_on(all, {"use_peft", "use_peft_lora", "use_lora", "lora_enable"});
 }
 
-const KeyRule* rule_of(std::span<const KeyRule> rules, std::string_view key) {
-  const auto found =
-      std::ranges::find_if(rules, [&](const KeyRule& rule) { return matches_key(rule.key, key); });
-  return found == rules.end() ? nullptr : &*found;
-}
-
 void apply_rules(std::span<const KeyRule> rules, const SettingList& part, const SettingList& all,
                  SourceKeys& keys) {
   for (const Setting& setting : part.list()) {
-    const KeyRule* const rule = rule_of(rules, setting.key);
-    if (rule == nullptr) {
+    const KeyRule* const rule = find_rule(rules, setting.key);
+    if (setting.is_replaced) {
+      keys.add_no_effect(setting.key, setting.value, "given again further down");
+    } else if (rule == nullptr) {
       keys.add_not_supported(setting.key, setting.value, "no key that this program knows");
     } else {
       apply_rule(*rule, setting, all, keys);

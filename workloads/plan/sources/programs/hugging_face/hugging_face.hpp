@@ -39,9 +39,6 @@ bool trains_adapters(const SettingList& all);
 void apply_rules(std::span<const KeyRule> rules, const SettingList& part, const SettingList& all,
                  SourceKeys& keys);
 
-/// The first rule for `key`, or nullptr.
-const KeyRule* rule_of(std::span<const KeyRule> rules, std::string_view key);
-
 /// Says that the number of GPUs is missing where a model is spread over them and no launcher tells.
 void note_missing_ranks(const SettingList& all, SourceKeys& keys);
 

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
+#include "workloads/plan/sources/configuration_file.hpp"
 #include "workloads/plan/sources/programs/hugging_face/fsdp_rules.hpp"
 #include "workloads/plan/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
@@ -119,20 +118,19 @@ void read_fsdp_file(const Setting& setting, const SettingList& all, SourceKeys& 
   if (says_no(setting)) {
     return note_off(setting, keys);
   }
-  std::string text = setting.value;
-  if (!text.starts_with('{')) {
-    std::ifstream file(setting.value);
-    text.assign(std::istreambuf_iterator<char>(file), {});
-  }
+  const std::string text = setting.value.starts_with('{')
+                               ? setting.value
+                               : configuration_text(setting.value).value_or("");
   if (text.empty()) {
     keys.add_not_supported(setting.key, setting.value, "the file is not there");
     return;
   }
-  SettingList part = read_json_settings(text, setting.value);
+  SettingList part;
   SettingList with_file = all;
-  for (Setting& row : part.list()) {
+  for (Setting row : read_json_settings(text, setting.value).list()) {
     row.key = "fsdp_config." + row.key;
     with_file.add(row);
+    part.add(std::move(row));
   }
   apply_rules(kFsdpRules, part, with_file, keys);
 }

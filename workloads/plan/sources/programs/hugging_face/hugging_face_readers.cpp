@@ -1,11 +1,10 @@
 // Rules of single keys that programs around Trainer share.
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
+#include "workloads/plan/sources/configuration_file.hpp"
 #include "workloads/plan/sources/programs/hugging_face/hub_models.hpp"
 #include "workloads/plan/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
@@ -152,11 +151,12 @@ std::string filled_in(std::string_view key, const SettingList& all) {
 }
 
 SettingList filled_in(SettingList file, const SettingList& all) {
-  for (Setting& setting : file.list()) {
+  for (std::size_t i = 0; i < file.list().size(); ++i) {
+    const Setting& setting = file.list()[i];
     if (setting.value == "auto") {
-      setting.value = filled_in(setting.key, all);
-      setting.kind =
-          setting.value == "true" || setting.value == "false" ? SettingKind::boolean : setting.kind;
+      std::string value = filled_in(setting.key, all);
+      const bool is_flag = value == "true" || value == "false";
+      file.replace_value(i, std::move(value), is_flag ? SettingKind::boolean : setting.kind);
     }
   }
   return file;
@@ -433,11 +433,9 @@ void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& 
   if (says_no(setting)) {
     return note_off(setting, keys);
   }
-  std::string text = setting.value;
-  if (!text.starts_with('{')) {
-    std::ifstream file(setting.value);
-    text.assign(std::istreambuf_iterator<char>(file), {});
-  }
+  const std::string text = setting.value.starts_with('{')
+                               ? setting.value
+                               : configuration_text(setting.value).value_or("");
   if (text.empty()) {
     keys.add_not_supported(
         setting.key, setting.value,

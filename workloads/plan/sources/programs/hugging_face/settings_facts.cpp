@@ -9,10 +9,7 @@
 namespace highwater::program_table {
 
 const Setting* first_like(const SettingList& all, std::string_view pattern) {
-  const auto found = std::ranges::find_if(all.list(), [&](const Setting& setting) {
-    return setting.kind != SettingKind::null && matches_key(pattern, setting.key);
-  });
-  return found == all.list().end() ? nullptr : &*found;
+  return all.first_like(pattern);
 }
 
 bool says_no(const Setting& setting) {

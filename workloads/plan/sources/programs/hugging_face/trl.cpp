@@ -5,10 +5,9 @@
 // scripts/utils.py.
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 
 #include "traces/error.hpp"
+#include "workloads/plan/sources/configuration_file.hpp"
 #include "workloads/plan/sources/programs/hugging_face/fsdp_rules.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
 #include "workloads/plan/sources/programs/hugging_face/training_arguments.hpp"
@@ -338,8 +337,7 @@ constexpr auto kTrlRules =
     joined_rules(kTrlArguments, kModelArguments, kFsdpRules, kTrainingArguments);
 
 void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  std::ifstream file(setting.value);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = configuration_text(setting.value).value_or("");
   if (text.empty()) {
     keys.add_not_supported(setting.key, setting.value,
                            "the file is not there; give it as well, with another --from", "model");

@@ -351,11 +351,14 @@ const Program& nemo() {
       "megatron_gpt_pretraining.py", "megatron_gpt_finetuning.py", "megatron_gpt_sft.py",
       "megatron_gpt_peft_tuning.py"};
   static constexpr std::array<std::string_view, 1> kSections{"model."};
+  // Hydra reads the file with OmegaConf.load(); omegaconf/_utils.py get_yaml_loader().
+  static constexpr std::string_view kRepeated = "OmegaConf: \"found duplicate key\"";
   static constexpr Program kProgram{.name = "nemo",
                                     .releases = "NeMo 1.20 to 2.0",
                                     .rules = kNemoRules,
                                     .scripts = kScripts,
                                     .sections = kSections,
+                                    .refuses_repeated_keys = kRepeated,
                                     .finish = finish_nemo};
   return kProgram;
 }

@@ -402,11 +402,14 @@ void finish_torchtune(const SettingList& all, SourceKeys& keys) {
 
 const Program& torchtune() {
   static constexpr std::array<std::string_view, 1> kScripts{"tune run *"};
+  // config/_parse.py reads the file with OmegaConf.load(); omegaconf/_utils.py get_yaml_loader().
+  static constexpr std::string_view kRepeated = "OmegaConf: \"found duplicate key\"";
   static constexpr Program kProgram{.name = "torchtune",
                                     .releases = "torchtune 0.3 to 0.6.1",
                                     .rules = kTuneRules,
                                     .scripts = kScripts,
                                     .mark = "*_component_",
+                                    .refuses_repeated_keys = kRepeated,
                                     .finish = finish_torchtune};
   return kProgram;
 }
