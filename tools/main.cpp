@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
       keep_room_for_trace();
     }
     highwater::secure_standard_descriptors();
-    highwater::remove_temporary_files_on_signals();
+    highwater::clean_up_on_signals();
     highwater::StandardOutput out;
     const auto finish = [&out] { out.finish(); };
     return static_cast<int>(highwater::run_launched_program(arguments, out, std::cerr, finish));

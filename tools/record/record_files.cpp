@@ -4,7 +4,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
-#include <stdlib.h>
 #include <string>
 #include <sys/file.h>
 #include <system_error>
@@ -17,8 +16,8 @@ namespace {
 
 constexpr const char* kPrefix = "highwater-record-";
 
-InputError cannot_write(const std::filesystem::path& path) {
-  return {path.string(), "", std::string("cannot be written: ") + std::strerror(errno),
+InputError cannot_write(const std::filesystem::path& path, const std::string& reason) {
+  return {path.string(), "", "cannot be written: " + reason,
           "set TMPDIR to a folder with a few free megabytes"};
 }
 
@@ -28,7 +27,7 @@ void write(const std::filesystem::path& path, std::string_view content) {
   out.write(content.data(), static_cast<std::streamsize>(content.size()));
   out.close();
   if (!out) {
-    throw cannot_write(path);
+    throw cannot_write(path, std::strerror(errno));
   }
 }
 
@@ -43,16 +42,25 @@ std::filesystem::path temporary_folder() {
   return std::filesystem::absolute(folder);
 }
 
-std::filesystem::path make_folder() {
-  std::string name = (temporary_folder() / (std::string(kPrefix) + "XXXXXX")).string();
-  if (name.find(':') != std::string::npos) {  // which separates the folders on PYTHONPATH
-    throw InputError(name, "", "the colon in its name hides it from Python",
+/// What the folder's name begins with.
+std::filesystem::path folder_prefix() {
+  const std::filesystem::path prefix = temporary_folder() / kPrefix;
+  if (prefix.string().find(':') !=
+      std::string::npos) {  // which separates the folders on PYTHONPATH
+    throw InputError(prefix.string(), "", "the colon in its name hides it from Python",
                      "set TMPDIR to a folder without a colon in its name");
   }
-  if (mkdtemp(name.data()) == nullptr) {
-    throw cannot_write(name);
+  return prefix;
+}
+
+/// A signal that ends the program removes it.
+std::unique_ptr<TemporaryFolder> make_folder() {
+  const std::filesystem::path prefix = folder_prefix();
+  try {
+    return std::make_unique<TemporaryFolder>(prefix);
+  } catch (const std::system_error& error) {
+    throw cannot_write(prefix, error.code().message());
   }
-  return name;
 }
 
 /// Open as long as anything that was started with the folder lives, since the descriptor is
@@ -68,11 +76,6 @@ int lock(const std::filesystem::path& folder, int flags) {
   return file;
 }
 
-void remove_quietly(const std::filesystem::path& folder) {
-  std::error_code ignored;  // nothing depends on it any more
-  std::filesystem::remove_all(folder, ignored);
-}
-
 bool is_own_folder(const std::filesystem::path& path) {
   return path.filename().string().starts_with(kPrefix);
 }
@@ -83,7 +86,7 @@ void remove_abandoned(const std::filesystem::path& where) {
   for (const auto& entry : std::filesystem::directory_iterator(where, unreadable)) {
     const int abandoned = is_own_folder(entry.path()) ? lock(entry.path(), O_RDWR) : -1;
     if (abandoned != -1) {
-      remove_quietly(entry.path());
+      remove_tree(entry.path().c_str());
       close(abandoned);
     }
   }
@@ -92,20 +95,15 @@ void remove_abandoned(const std::filesystem::path& where) {
 }  // namespace
 
 UnpackedRecordFiles::UnpackedRecordFiles() : folder_(make_folder()) {
-  lock_ = lock(folder_, O_RDWR | O_CREAT);
-  remove_abandoned(folder_.parent_path());
-  try {
-    for (const EmbeddedFile& file : record_files()) {
-      write(folder_ / file.path, file.content);
-    }
-  } catch (...) {
-    remove_quietly(folder_);
-    throw;
+  lock_ = lock(folder(), O_RDWR | O_CREAT);
+  remove_abandoned(folder().parent_path());
+  for (const EmbeddedFile& file : record_files()) {
+    write(folder() / file.path, file.content);
   }
 }
 
 UnpackedRecordFiles::~UnpackedRecordFiles() {
-  remove_quietly(folder_);
+  folder_.reset();
   close(lock_);
 }
 

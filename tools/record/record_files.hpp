@@ -3,8 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string_view>
+
+#include "traces/formats/bytes/temporary_file.hpp"
 
 namespace highwater {
 
@@ -16,8 +19,8 @@ struct EmbeddedFile {
 /// All of them; defined by a source that the build writes.
 std::span<const EmbeddedFile> record_files();
 
-/// A folder with all of them, removed with the object; one that a killed program has left is
-/// removed by the next.
+/// A folder with all of them, removed with the object and by a signal that ends the program; one
+/// that a killed program has left is removed by the next.
 class UnpackedRecordFiles {
  public:
   /// @throws InputError if no temporary folder can be written
@@ -26,10 +29,10 @@ class UnpackedRecordFiles {
   UnpackedRecordFiles& operator=(const UnpackedRecordFiles&) = delete;
   ~UnpackedRecordFiles();
 
-  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  [[nodiscard]] std::filesystem::path folder() const { return folder_->path(); }
 
  private:
-  std::filesystem::path folder_;
+  std::unique_ptr<TemporaryFolder> folder_;
   int lock_ = -1;
 };
 

@@ -1,12 +1,13 @@
-// Files that exist until they are renamed to what they are meant to be, or are removed.
+// Files and folders that exist until they are renamed to what they are meant to be, or are removed.
 //
 // Names are random, so that writers in containers that share a folder and a process number never
-// meet. A process that ends by a signal of the terminal or of a batch system leaves none behind;
-// only SIGKILL and a power cut do.
+// meet. A process that a signal ends leaves none behind (signal_cleanup.hpp).
 #pragma once
 
 #include <filesystem>
 #include <string>
+
+#include "traces/formats/bytes/signal_cleanup.hpp"
 
 namespace highwater {
 
@@ -30,13 +31,32 @@ class TemporaryFile {
 
  private:
   std::string path_;
-  int slot_;  ///< in the list of what a signal removes
+  RemovedOnSignal removed_;
   int descriptor_;
   bool renamed_ = false;
 };
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT remove the temporary files before they end the
-/// process. One that is ignored stays so, as under nohup.
-void remove_temporary_files_on_signals();
+/// Only its owner can open it.
+class TemporaryFolder {
+ public:
+  /// Makes an empty folder whose name is `prefix` and random digits. @throws std::system_error
+  explicit TemporaryFolder(const std::filesystem::path& prefix);
+
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  /// Removes the folder with all that is in it, unless it has been renamed.
+  ~TemporaryFolder();
+
+  [[nodiscard]] std::filesystem::path path() const { return path_; }
+
+  /// @throws std::system_error if `target` is anything but an empty folder or nothing
+  void rename_to(const std::filesystem::path& target);
+
+ private:
+  std::string path_;
+  RemovedOnSignal removed_;
+  bool renamed_ = false;
+};
 
 }  // namespace highwater
