@@ -14,7 +14,8 @@
 namespace highwater {
 namespace {
 
-constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 60;
+// More than any GPU has; a slip in the unit would otherwise be carried out.
+constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 40;
 constexpr double kLargestFactor = 1e6;
 
 [[noreturn]] void refuse(const std::string& text, std::size_t position,
@@ -89,18 +90,25 @@ bool is_word_of(std::string_view words, std::string_view value) {
   return std::ranges::count(split(words, ' '), value) != 0;
 }
 
+std::optional<std::string> complaint_of_size(const std::string& value, EditValueKind kind) {
+  const auto size = parse_bytes(value);
+  const bool may_be_zero = kind == EditValueKind::amount;
+  if (!size || (size->count() == 0 && !may_be_zero)) {
+    return "not a size; write 20GiB, 512MiB or bytes";
+  }
+  if (size->count() > kLargestSize) {
+    return fmt::format("more than any GPU has; write {} or less", to_iec(Bytes{kLargestSize}));
+  }
+  return std::nullopt;
+}
+
 /// What is wrong with the value, if anything is.
 std::optional<std::string> complaint(const EditParameter& parameter, const std::string& value) {
   const auto number = parse_number<std::uint64_t>(value);
   switch (parameter.kind) {
     case EditValueKind::size:
-    case EditValueKind::amount: {
-      const auto size = parse_bytes(value);
-      const bool may_be_zero = parameter.kind == EditValueKind::amount;
-      return size && (size->count() > 0 || may_be_zero) && size->count() <= kLargestSize
-                 ? std::nullopt
-                 : std::optional<std::string>("not a size; write 20GiB, 512MiB or bytes");
-    }
+    case EditValueKind::amount:
+      return complaint_of_size(value, parameter.kind);
     case EditValueKind::number:
       return number ? std::nullopt : std::optional<std::string>("not a whole number");
     case EditValueKind::count:

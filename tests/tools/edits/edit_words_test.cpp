@@ -46,6 +46,13 @@ TEST_CASE("edit words: a mistake is named with its place", "[edits]") {
   CHECK(refusal_of("preallocate:lots") ==
         "edit 'preallocate:lots': character 13: size 'lots': not a size; write 20GiB, 512MiB or "
         "bytes");
+  CHECK(refusal_of("preallocate:20000GiB") ==
+        "edit 'preallocate:20000GiB': character 13: size '20000GiB': more than any GPU has; write "
+        "1.00 TiB or less");
+  CHECK(refusal_of("beside:f,context=99999TiB").find("context '99999TiB': more than any GPU has") !=
+        std::string::npos);
+  CHECK(refusal_of("beside:f,context=1048577TiB").find("more than any") != std::string::npos);
+  CHECK(*read_edit("beside:f,context=1TiB").find("context") == "1TiB");
   CHECK(refusal_of("free_earlier:site=a") ==
         "edit 'free_earlier:site=a': character 20: by is missing; write "
         "free_earlier:site=SITE,by=N");
