@@ -1,6 +1,7 @@
 // What a run of the torch engine leaves in its folder.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ std::filesystem::path accept_recording(const boost::json::object& answer,
 
 /// The key of what a reader should know of the model and its batch, in an answer and a recording.
 inline constexpr const char* kNote = "note";
+
+/// The files in the folder of a recording that was accepted.
+inline constexpr std::array kRecordingFiles{"record.pickle", "trainable", kNote};
 
 /// The note of a recording that was accepted.
 std::string note_of(const std::filesystem::path& recording);

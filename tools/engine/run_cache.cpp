@@ -3,41 +3,31 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
-#include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/uuid_io.hpp>
-#include <fmt/format.h>
+#include "tools/engine/cached_run.hpp"
+#include "traces/formats/bytes/temporary_file.hpp"
 
 namespace highwater {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct CachedRun {
-  fs::path folder;
-  fs::file_time_type last_use;
-  std::uintmax_t size = 0;
-};
+constexpr const char* kOwnFolder = "highwater-runs";
 
-CachedRun cached_run(const fs::path& folder) {
-  CachedRun run{folder, fs::last_write_time(folder)};
-  for (const fs::directory_entry& file : fs::directory_iterator(folder)) {
-    run.size += file.file_size();
+std::vector<EntryUse> newest_first(const fs::path& cache) {
+  std::vector<EntryUse> uses;
+  std::error_code unreadable;
+  for (const fs::directory_entry& each : fs::directory_iterator(cache, unreadable)) {
+    if (is_entry(each.path())) {
+      uses.push_back(use_of(each.path()));
+    }
   }
-  return run;
-}
-
-std::vector<CachedRun> newest_first(const fs::path& cache) {
-  std::vector<CachedRun> runs;
-  for (const fs::directory_entry& entry : fs::directory_iterator(cache)) {
-    runs.push_back(cached_run(entry.path()));
-  }
-  std::ranges::sort(runs, std::ranges::greater{}, &CachedRun::last_use);
-  return runs;
+  std::ranges::sort(uses, std::ranges::greater{}, &EntryUse::last);
+  return uses;
 }
 
 fs::path folder_in(const char* variable, const char* below) {
@@ -45,14 +35,8 @@ fs::path folder_in(const char* variable, const char* below) {
   return value == nullptr || *value == '\0' ? fs::path{} : fs::path(value) / below;
 }
 
-}  // namespace
-
-std::string run_key(std::string_view content) {
-  boost::uuids::name_generator_sha1 name(boost::uuids::ns::oid());
-  return boost::uuids::to_string(name(content.data(), content.size()));
-}
-
-fs::path user_cache_folder() {
+/// What $HIGHWATER_CACHE, or the user's home, says.
+fs::path chosen_folder() {
   if (const char* const chosen = std::getenv("HIGHWATER_CACHE"); chosen != nullptr) {
     return chosen;
   }
@@ -60,47 +44,71 @@ fs::path user_cache_folder() {
   return cache.empty() ? folder_in("HOME", ".cache/highwater") : cache;
 }
 
+/// Does nothing if there is one, or it cannot be made.
+void make_private_folder(const fs::path& folder) {
+  std::error_code ignored;
+  fs::create_directories(folder.parent_path(), ignored);
+  ::mkdir(folder.c_str(), S_IRWXU);
+}
+
+}  // namespace
+
+fs::path user_cache_folder() {
+  const fs::path chosen = chosen_folder();
+  return chosen.empty() ? chosen : chosen / kOwnFolder;
+}
+
 RunCache::RunCache(fs::path folder, Bytes room) : folder_(std::move(folder)), room_(room) {}
 
+bool RunCache::is_usable() const {
+  return !folder_.empty() && is_private_folder(folder_);
+}
+
 std::optional<fs::path> RunCache::find(const std::string& key) const {
-  std::error_code missing;
-  const fs::path run = folder_ / key;
-  if (folder_.empty() || key.empty() || !fs::is_directory(run, missing)) {
+  const fs::path entry = folder_ / key;
+  if (key.empty() || !is_usable() || !is_entry(entry)) {
     return std::nullopt;
   }
-  fs::last_write_time(run, fs::file_time_type::clock::now(), missing);
-  return run;
+  if (!is_whole(entry)) {
+    remove_entry(entry);
+    return std::nullopt;
+  }
+  note_use(entry);
+  return entry;
 }
 
 void RunCache::keep(const std::string& key, const fs::path& run) const {
   if (folder_.empty() || key.empty()) {
     return;
   }
-  std::error_code ignored;
-  fs::create_directories(folder_, ignored);
-  const fs::path copy = folder_ / fmt::format("{}.{}.{}", key, getpid(), run.filename().string());
-  fs::copy(run, copy, ignored);
-  if (!ignored) {
-    fs::rename(copy, folder_ / key, ignored);
+  make_private_folder(folder_);
+  const fs::path entry = folder_ / key;
+  std::error_code missing;
+  if (!is_usable() || fs::exists(fs::symlink_status(entry, missing))) {
+    return;
   }
-  fs::remove_all(copy, ignored);
   try {
-    make_room();
-  } catch (const fs::filesystem_error&) {  // another process removed the same folder
+    TemporaryFolder copy(folder_ / (key + "."));
+    fill_entry(copy.path(), key, run);
+    copy.rename_to(entry);
+  } catch (const std::system_error&) {  // no room, or somebody else has kept it meanwhile
   }
+  make_room();
 }
 
 void RunCache::forget(const std::string& key) const {
-  std::error_code ignored;
-  fs::remove_all(folder_ / key, ignored);
+  const fs::path entry = folder_ / key;
+  if (!key.empty() && is_usable() && is_entry(entry)) {
+    remove_entry(entry);
+  }
 }
 
 void RunCache::make_room() const {
   std::uintmax_t held = 0;
-  for (const CachedRun& run : newest_first(folder_)) {
-    held += run.size;
+  for (const EntryUse& use : newest_first(folder_)) {
+    held += use.bytes;
     if (held > room_.count()) {
-      fs::remove_all(run.folder);
+      remove_entry(use.entry);
     }
   }
 }

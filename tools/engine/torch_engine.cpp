@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/engine/cached_run.hpp"
 #include "tools/engine/engine_recording.hpp"
 #include "tools/engine/engine_request.hpp"
 #include "tools/engine/python_conversation.hpp"
