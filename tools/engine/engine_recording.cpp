@@ -38,6 +38,15 @@ std::string why_it_failed(const json::object& answer, const RecordOutcome& outco
                          : why_nothing_recorded(outcome);
 }
 
+int status_of(const json::object& answer) {
+  const json::value* const status = answer.if_contains("status");
+  if (status == nullptr || !status->is_int64()) {
+    throw InputError("--engine torch", "the script", "Python does not say how it ended",
+                     "try again, or use --engine model");
+  }
+  return static_cast<int>(status->get_int64());
+}
+
 GeneratedRun derived_run(const std::string& path) {
   const TraceFile file =
       read_trace_file(path, StackMode::keep, {.progress = ReadingProgress::hidden});
@@ -80,7 +89,7 @@ fs::path accept_recording(const json::object& answer, const fs::path& folder) {
   if (const std::string refusal = text_of(answer, "refused"); !refusal.empty()) {
     throw InputError("", "", refusal, "");
   }
-  const ProcessEnd end{.status = static_cast<int>(answer.at("status").to_number<int>())};
+  const ProcessEnd end{.status = status_of(answer)};
   const RecordOutcome outcome = read_record_outcome(folder / "status", end);
   if (outcome.snapshots.empty() || command_failed(outcome)) {
     throw InputError("--engine torch", "the script", why_it_failed(answer, outcome),

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <string>
@@ -16,26 +17,29 @@
 namespace highwater {
 
 /// The process ended instead of answering.
-struct PythonEnded {};
+struct PythonEnded {
+  std::string last_words;  ///< as PythonProcess
+};
 
 class PythonConversation {
  public:
   /// As PythonProcess. @throws InputError
   PythonConversation(const std::vector<std::string>& command,
-                     const std::map<std::string, std::string>& environment, const std::string& log);
+                     const std::map<std::string, std::string>& environment);
   PythonConversation(const PythonConversation&) = delete;
   PythonConversation& operator=(const PythonConversation&) = delete;
   ~PythonConversation();
 
-  /// What it says by itself when it has started.
-  /// @throws PythonEnded @throws InputError if nothing comes in time
+  /// What it says by itself when it has started. @throws as ask()
   boost::json::object greeting(std::chrono::seconds limit) { return answer(0, limit); }
 
-  /// @throws PythonEnded @throws InputError if no answer comes in time
+  /// @throws PythonEnded @throws InputError if no answer comes in time, or it says what is none
+  /// @throws Cancelled
   boost::json::object ask(boost::json::object question, std::chrono::seconds limit);
 
  private:
   void listen();
+  void take_answers();
   boost::json::object answer(std::int64_t number, std::chrono::seconds limit);
 
   PythonProcess process_;
@@ -44,7 +48,8 @@ class PythonConversation {
   std::map<std::int64_t, boost::json::object> answers_;  ///< by number, not yet fetched
   std::int64_t asked_ = 0;
   bool has_ended_ = false;
-  std::jthread listener_;  // last: it uses the others
+  std::exception_ptr failure_;  ///< why nobody listens any more, if it has not ended
+  std::jthread listener_;       // last: it uses the others
 };
 
 }  // namespace highwater

@@ -18,10 +18,12 @@
 #include "tools/engine/cached_run.hpp"
 #include "tools/engine/engine_recording.hpp"
 #include "tools/engine/engine_request.hpp"
+#include "tools/engine/python_command.hpp"
 #include "tools/engine/python_conversation.hpp"
 #include "tools/engine/run_cache.hpp"
 #include "tools/record/record_environment.hpp"
 #include "tools/record/record_files.hpp"
+#include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/program_ban.hpp"
 #include "workloads/plan/model/other_model.hpp"
@@ -81,14 +83,17 @@ class WarmPython {
   /// @throws InputError
   explicit WarmPython(const std::string& python)
       : python_(python),
-        process_({python, "-m", "highwater_engine"}, environment(), log()),
+        process_(python_command(python, "from highwater_engine.serve import main; main()"),
+                 environment()),
         cache_(user_cache_folder(), kRoomForCache) {
     try {
-      const json::object ready = process_.greeting(kLongestStart);
+      const json::object ready =
+          with_progress("starting Python", [&] { return process_.greeting(kLongestStart); });
       releases_ = {text_of(ready, "torch"), text_of(ready, "transformers")};
       installed_ = text_of(ready, "installed");
-    } catch (const PythonEnded&) {
-      throw InputError("--python " + python, "", why_it_ended(),
+    } catch (const PythonEnded& end) {
+      throw InputError("--python " + python, "",
+                       end.last_words.empty() ? "ended without a word" : end.last_words,
                        "name a Python that has a CUDA build of PyTorch 2.4 or later");
     }
   }
@@ -102,6 +107,7 @@ class WarmPython {
       return key == kNote ? note_of(*kept) : "";
     }
     request["only_asks"] = true;
+    const std::optional<ProgressLine> progress = first_wait();
     return text_of(answer_to(std::move(request)), key);
   }
 
@@ -127,8 +133,9 @@ class WarmPython {
   json::object answer_to(json::object request) {
     try {
       return process_.ask(std::move(request), kLongestRun + kLongestStart);
-    } catch (const PythonEnded&) {
-      throw InputError("--engine torch", "", "Python ended: " + last_line(read_text(log())),
+    } catch (const PythonEnded& end) {
+      throw InputError("--engine torch", "",
+                       "Python ended" + (end.last_words.empty() ? "" : ": " + end.last_words),
                        "try again, or use --engine model");
     }
   }
@@ -136,6 +143,13 @@ class WarmPython {
   json::object answer_in_turn(json::object request) {
     const Turn turn(turns_);
     return answer_to(std::move(request));
+  }
+
+  /// The first question loads torch, and nothing else shows yet how long that takes.
+  std::optional<ProgressLine> first_wait() {
+    return has_asked_.exchange(true)
+               ? std::optional<ProgressLine>()
+               : std::optional<ProgressLine>(std::in_place, "loading PyTorch");
   }
 
   /// Empty where something may change that is no part of the request (what is installed, under the
@@ -179,19 +193,12 @@ class WarmPython {
     fs::path folder;
   };
 
-  [[nodiscard]] std::string log() const { return (files_.folder() / "log").string(); }
-
-  [[nodiscard]] std::string why_it_ended() const {
-    const std::string line = last_line(read_text(log()));
-    return line.empty() ? "ended without a word" : line;
-  }
-
   [[nodiscard]] Environment environment() const {
     Environment all =
         record_environment({}, files_.folder(), files_.folder() / "status", current_environment());
     all["HF_HUB_OFFLINE"] = "1";
     all["TOKENIZERS_PARALLELISM"] = "false";
-    return all;
+    return python_environment(std::move(all));
   }
 
   /// What differs from one run to the next.
@@ -221,6 +228,7 @@ class WarmPython {
   std::string installed_;  ///< stands for all packages and their releases
   Turns turns_{kRunsAtOnce};
   std::atomic<int> runs_ = 0;
+  std::atomic<bool> has_asked_ = false;
 };
 
 /// One for each Python that is asked for, as long as the program runs; what failed is not tried

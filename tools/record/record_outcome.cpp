@@ -43,7 +43,8 @@ WrittenSnapshot written(const json::object& line) {
   const json::value* calls = line.if_contains("not_modelled");
   if (calls != nullptr && calls->is_object()) {
     for (const auto& [name, count] : calls->get_object()) {
-      snapshot.not_modelled[name] = count.to_number<std::uint64_t>();
+      json::error_code none;
+      snapshot.not_modelled[name] = count.to_number<std::uint64_t>(none);
     }
   }
   return snapshot;
@@ -56,7 +57,8 @@ void take(const json::object& line, RecordOutcome& outcome) {
   } else if (event == "loaded") {
     outcome.torch_seen = true;
     outcome.torch = text_of(line, "release");
-    outcome.torch_tested = line.at("tested").as_bool();
+    const json::value* const tested = line.if_contains("tested");
+    outcome.torch_tested = tested != nullptr && tested->is_bool() && tested->get_bool();
   } else if (event == "started") {
     outcome.cuda_used = true;
   } else if (event == "nothing") {

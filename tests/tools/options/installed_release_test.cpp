@@ -1,4 +1,5 @@
-// --torch auto: what the python3 on the PATH says is installed.
+// --torch auto: what the python3 on the PATH says is installed; it speaks on its standard input, a
+// socket, and what it prints does not count.
 #include "tools/options/installed_release.hpp"
 
 #include <cstdlib>
@@ -44,19 +45,19 @@ class FakePython {
 }  // namespace
 
 TEST_CASE("installed release: the first two numbers of what Python says", "[cli][release]") {
-  const FakePython python("echo 2.9.1+cu126");
+  const FakePython python("echo 1.0; echo 2.9.1+cu126 >&0; echo 3.0");
   CHECK(installed_release("torch", "torch") == "2.9");
 }
 
 TEST_CASE("installed release: each package is asked for", "[cli][release]") {
-  const FakePython python("case \"$2\" in *deepspeed*) echo 0.16.4;; *) exit 1;; esac");
+  const FakePython python("case \"$3\" in deepspeed) echo 0.16.4 >&0;; *) exit 1;; esac");
   CHECK(installed_release("deepspeed", "deepspeed") == "0.16");
   CHECK_THROWS_WITH(installed_release("torch", "torch-b"),
                     Contains("--torch-b auto: the python3 on the PATH has no torch"));
 }
 
 TEST_CASE("installed release: auto stands for it on the command line", "[cli][release]") {
-  const FakePython python("case \"$2\" in *torchtitan*) echo 0.3.0;; *) echo 2.9.1;; esac");
+  const FakePython python("case \"$3\" in torchtitan) echo 0.3.0 >&0;; *) echo 2.9.1 >&0;; esac");
   CHECK_THAT(run_line("simulate --model gpt2 --seq 16 --steps 1 --torch auto").out,
              Contains("torch 2.9, "));
   const CommandRun titan = run_line(

@@ -335,9 +335,9 @@ TEST_CASE("from: a script with its arguments, beside a Python script and words o
 // A stand-in for Python with torchtitan: its words, and what torchtitan_config.py would print.
 TEST_CASE("from: a configuration in Python is asked of the Python of --python", "[cli][from]") {
   const TempDir folder;
-  write_file(folder / "python", "#!/bin/sh\necho \"$@\" > " + (folder / "words").string() +
-                                    R"(
-echo '{"program": "torchtitan", "model": {"class": "Llama3Model.Config", "config":
+  write_file(folder / "python",
+             "#!/bin/sh\nshift 2; echo \"$@\" > " + (folder / "words").string() + R"(
+echo >&0 '{"program": "torchtitan", "model": {"class": "Llama3Model.Config", "config":
   {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
    "vocab_size": 128256, "tie_word_embeddings": false}}, "job": {"training": {"seq_len": 4096}}}'
@@ -353,10 +353,9 @@ echo '{"program": "torchtitan", "model": {"class": "Llama3Model.Config", "config
                         "--config llama3_8b --training.seq_len 4096"),
              Contains("--model llama-3-8b") && Contains("--seq 4096") && Contains("--dp 4"));
   CHECK(read_file(folder / "words") ==
-        "-m highwater_engine.torchtitan_config --module llama3 --config llama3_8b "
-        "--training.seq_len 4096\n");
+        "--module llama3 --config llama3_8b --training.seq_len 4096\n");
   CHECK_THAT(options_of("job.py:mine"), Contains("--model llama-3-8b"));
-  CHECK_THAT(read_file(folder / "words"), Contains(" job.py:mine\n"));
+  CHECK_THAT(read_file(folder / "words"), Contains("job.py:mine\n"));
 
   write_file(folder / "python", "#!/bin/sh\necho 'No module named torchtitan' >&2\nexit 3\n");
   const CommandRun refused =

@@ -2,10 +2,28 @@
 
 It starts the recorder and then runs the sitecustomize that it hides, if there is one.
 """
-import importlib.machinery
-import importlib.util
 import os
 import sys
+
+
+def _without_working_folder(folders):
+    """On sys.path where PYTHONPATH has an empty word: what starts here must not run a json.py that happens to lie there."""
+    try:
+        return [folder for folder in folders if folder != os.getcwd()]
+    except OSError:  # it has been removed
+        return folders
+
+
+_everywhere = sys.path[:]
+sys.path[:] = _without_working_folder(_everywhere)
+import importlib.machinery  # noqa: E402
+import importlib.util  # noqa: E402
+
+if os.environ.get("HIGHWATER_RECORD_STATUS"):
+    import highwater_record
+
+    highwater_record.install()
+sys.path[:] = _everywhere
 
 
 def _run_shadowed_sitecustomize():
@@ -19,8 +37,4 @@ def _run_shadowed_sitecustomize():
     spec.loader.exec_module(module)
 
 
-if os.environ.get("HIGHWATER_RECORD_STATUS"):
-    import highwater_record
-
-    highwater_record.install()
 _run_shadowed_sitecustomize()

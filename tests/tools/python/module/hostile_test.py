@@ -176,6 +176,19 @@ class Parts(unittest.TestCase):
 
 
 class Interpreter(unittest.TestCase):
+    def test_it_survives_a_python_that_talks_nonsense(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for number, answer in enumerate(("Loading modules: cuda/12.4", '{"torch": "2.15.0"}', '{"number": "0"}', "[" * 1000)):
+                with self.subTest(answer[:40]):
+                    python = pathlib.Path(folder, f"python{number}")  # one that failed is not tried again
+                    python.write_text(f"#!/bin/sh\necho '{answer}'\necho '{answer}' >&0\ncat > /dev/null\n")
+                    python.chmod(0o755)
+                    words = {"model": "gpt2", "engine": "torch", "python": str(python)}
+                    said = outcome(lambda: hw.simulate(**words))
+                    self.assertIn("no answer", said)
+                    self.assertEqual(said, program("simulate", *(part for key, value in words.items()
+                                                                 for part in (f"--{key}", value))))
+
     def test_it_survives_changed_bytes(self):
         dice, sources, calls = random.Random(21), list(recordings()), 0
         end = time.monotonic() + SECONDS

@@ -8,6 +8,8 @@ import importlib.util
 import os
 import pickle
 
+from . import channel
+
 ASK_AT_IMPORT = ("torchao", "bitsandbytes")
 
 
@@ -21,6 +23,7 @@ def result(function, *arguments):
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
+        channel.leave()
         try:
             with os.fdopen(writing, "wb") as file:
                 pickle.dump(function(*arguments), file)

@@ -3,6 +3,8 @@ would lack, a device that it touches) stays there."""
 import json
 import os
 
+from . import channel
+
 
 class UnknownModel(Exception):
     """The message says what is known of the model, or what to give."""
@@ -26,6 +28,7 @@ def asked(question):
 
 
 def _answer(question, writing):
+    channel.leave()
     import torch
     try:
         with torch.device("meta"):

@@ -1,5 +1,7 @@
 """A process that loads torch once and runs scripts in forks of itself, one for each line it reads.
 
+Lines come and go through channel.py; what anything prints goes elsewhere.
+
 A line is a JSON object: "number", which its answer has as well; "options", "changed" and "model" (job.py), "rank";
 "environment": variables to set; "folder": an empty one for the script and its files; "limit": seconds. With "only_asks"
 nothing is run.
@@ -14,7 +16,6 @@ import ctypes
 import importlib
 import json
 import os
-import select
 import shutil
 import signal
 import sys
@@ -22,7 +23,7 @@ import time
 import traceback
 import types
 
-from . import apart, asking, installed, job, launchers
+from . import apart, asking, channel, installed, job, launchers
 
 _NO_DEVICE = 97  # exit status of a fork that cannot use the device
 _PATIENCE = 0.002  # seconds between two looks at what runs
@@ -30,57 +31,31 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main():
-    sys.path[:] = [folder for folder in sys.path if folder not in ("", os.getcwd())]  # which `python -m` adds
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what scripts and libraries print is no answer
-    _tell(answers, 0, installed.releases())
-    _serve(_Questions(), answers)
+    lines = channel.taken()
+    lines.tell({"number": 0, **installed.releases()})
+    _serve(lines)
 
 
-def _tell(answers, number, answer):
-    answers.write(json.dumps({"number": number, **answer}) + "\n")
-    answers.flush()
-
-
-def _serve(questions, answers):
+def _serve(lines):
     """Several scripts may run at a time: how many is the business of who asks."""
     running = []
     try:
         while True:
-            question = questions.next(_PATIENCE if running else None)
+            question = lines.next(_PATIENCE if running else None)
             if question is not None:
                 begun = _begin(question)
                 if isinstance(begun, _Run):
                     running.append(begun)
                 else:
-                    _tell(answers, question["number"], begun)
+                    lines.tell({"number": question["number"], **begun})
             for run in [run for run in running if run.has_ended()]:
                 running.remove(run)
-                _tell(answers, run.number, run.answer())
-    except EOFError:  # nobody waits for an answer
+                lines.tell({"number": run.number, **run.answer()})
+    except (EOFError, ConnectionError, KeyboardInterrupt):  # nobody waits for an answer
         pass
     finally:
         for run in running:
             run.kill()
-
-
-class _Questions:
-    """What stands on the standard input, a line each."""
-
-    def __init__(self):
-        self._unread = b""
-
-    def next(self, patience):
-        """The next question, or None after `patience` seconds. @raises EOFError"""
-        while b"\n" not in self._unread:
-            if not select.select([0], [], [], patience)[0]:
-                return None
-            received = os.read(0, 1 << 16)
-            if not received:
-                raise EOFError
-            self._unread += received
-        line, self._unread = self._unread.split(b"\n", 1)
-        return json.loads(line)
 
 
 def _begin(request):
@@ -239,6 +214,7 @@ def _become(run):
     code = 1
     try:
         os.setpgid(0, 0)
+        channel.leave()
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         log = os.open(run["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(log, 1)
@@ -281,7 +257,3 @@ def _write_recording():
     from highwater_record import recorder
     if recorder._crashing is not None:
         recorder._crashing.write("exit")
-
-
-if __name__ == "__main__":
-    main()

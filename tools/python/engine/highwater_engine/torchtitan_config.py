@@ -9,6 +9,7 @@ Read: torchtitan/config/manager.py (ConfigManager), config/configurable.py (Conf
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
 import importlib.metadata
@@ -152,8 +153,19 @@ def converters_of(model: Any) -> list[str]:
 
 
 def config_of_file(path: str, function: str) -> Any:
-    """Calls a function of a file of your own, which must return a Trainer.Config."""
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    """Calls a function of a file of your own, which must return a Trainer.Config.
+
+    Meanwhile its folder comes first, as under `python FILE.py`; torchtitan's own imports come from where it is installed.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    sys.path.insert(0, folder)
+    try:
+        return called(path, function)
+    finally:
+        sys.path.remove(folder)
+
+
+def called(path: str, function: str) -> Any:
     spec = importlib.util.spec_from_file_location("job", path)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path}: not a Python file")
@@ -223,23 +235,26 @@ def cause_of(problem: BaseException) -> str:
     return f" ({cause})" if cause else ""
 
 
-def main(arguments: list[str]) -> int:
+def job_text(arguments: list[str]) -> tuple[int, str]:
+    """The exit status, and the job in JSON."""
     if not arguments:
         print(__doc__, file=sys.stderr)
-        return EXIT_USAGE
-    out, sys.stdout = sys.stdout, sys.stderr  # what torchtitan prints does not belong to the answer
+        return EXIT_USAGE, ""
     try:
-        answer = described(loaded(arguments))
+        with contextlib.redirect_stdout(sys.stderr):  # what torchtitan prints does not belong to the answer
+            job = described(loaded(arguments))
     except SystemExit as stop:  # tyro ends the process where a word is unknown
-        return EXIT_USAGE if stop.code else 0
+        return (EXIT_USAGE if stop.code else 0), ""
     except (ImportError, ValueError, OSError) as problem:
         print(f"torchtitan: {problem}{cause_of(problem)}", file=sys.stderr)
-        return EXIT_INPUT
-    finally:
-        sys.stdout = out
-    json.dump(answer, sys.stdout, indent=1, allow_nan=False)
-    print()
-    return 0
+        return EXIT_INPUT, ""
+    return 0, json.dumps(job, indent=1, allow_nan=False) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    status, text = job_text(arguments)
+    sys.stdout.write(text)
+    return status
 
 
 if __name__ == "__main__":
