@@ -159,11 +159,7 @@ py::tuple zero3(double parameters, double largest_layer, int gpus_per_node, int 
       deepspeed_zero3(parameters, largest_layer, {gpus_per_node, nodes, factor}, kind, zero_init));
 }
 
-}  // namespace
-}  // namespace highwater
-
-PYBIND11_MODULE(_native, module) {
-  using namespace highwater;
+void define(py::module_& module) {
   show_progress(ProgressView::hidden);
   module.def("call", &call, py::arg("arguments"), py::arg("threads") = 0);
   module.def(
@@ -175,4 +171,61 @@ PYBIND11_MODULE(_native, module) {
   py::class_<HeldBytes>(module, "HeldBytes")
       .def(py::init<std::string, py::bytes>(), py::arg("name"), py::arg("data"))
       .def_property_readonly("name", &HeldBytes::name);
+}
+
+/// In a subinterpreter pybind11 would wait for ever for a lock that its own thread holds: its data
+/// belong to the main interpreter, and its exceptions ask for them, too. (From 3.12 on Python asks
+/// the same of modules, but only where the subinterpreter has a lock of its own.)
+bool refuse_subinterpreter() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) {
+    return false;
+  }
+  PyErr_SetString(PyExc_ImportError,
+                  "highwater cannot be imported in a subinterpreter; import it in the main "
+                  "interpreter, or in a process of its own (multiprocessing, "
+                  "concurrent.futures.ProcessPoolExecutor)");
+  return true;
+}
+
+void execute(PyObject* object) {
+  static PyObject* first = nullptr;  // types can be registered only once
+  if (first != nullptr) {
+    PyDict_Update(PyModule_GetDict(object), PyModule_GetDict(first));
+    return;
+  }
+  PYBIND11_ENSURE_INTERNALS_READY
+  auto module = py::reinterpret_borrow<py::module_>(object);
+  define(module);
+  first = py::object(module).release().ptr();
+}
+
+/// Runs for each interpreter that imports the module, also where another has done so before. 0, or
+/// -1 with an ImportError.
+int try_to_execute(PyObject* object) {
+  if (refuse_subinterpreter()) {
+    return -1;
+  }
+  try {
+    execute(object);
+    return 0;
+  } catch (py::error_already_set& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_ImportError, error.what());
+  }
+  return -1;
+}
+
+}  // namespace
+}  // namespace highwater
+
+// PYBIND11_MODULE initialises in one phase, of which a subinterpreter only gets a copy: there is no
+// moment at which it could be refused (PEP 489).
+extern "C" PYBIND11_EXPORT PyObject* PyInit__native() {
+  PYBIND11_CHECK_PYTHON_VERSION
+  static PyModuleDef_Slot slots[] = {
+      {Py_mod_exec, reinterpret_cast<void*>(&highwater::try_to_execute)}, {0, nullptr}};
+  static PyModuleDef definition = {
+      PyModuleDef_HEAD_INIT, "_native", nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
+  return PyModuleDef_Init(&definition);
 }
