@@ -88,3 +88,60 @@ def test_a_failure_of_its_own_is_a_sentence(torch, tmp_path, capsys):
     with hw.watch(tmp_path / "no" / "folder" / "oom.pickle"):
         torch.run_out()
     assert "could not be explained" in capsys.readouterr().err
+
+
+def test_the_first_three_are_kept_and_the_others_counted(torch, tmp_path, capsys):
+    import highwater as hw
+
+    with hw.watch(tmp_path / "oom.pickle") as watch:
+        for _ in range(40):
+            torch.run_out()
+    kept = [str(tmp_path / name) for name in ("oom.pickle", "oom-2.pickle", "oom-3.pickle")]
+    assert watch.files == kept
+    assert sorted(map(str, tmp_path.iterdir())) == sorted(kept)
+    assert watch.failures == 40
+    said = capsys.readouterr().err
+    assert said.count("the snapshot is in") == 3
+    assert said.count("out of memory again") == 1
+    assert said.rstrip().endswith(f"out of memory 40 times; the snapshots of the first 3 are in {', '.join(kept)}")
+
+
+def test_how_many_are_kept_can_be_said(torch, tmp_path, capsys):
+    import highwater as hw
+
+    with hw.watch(tmp_path / "oom.pickle", keep=0) as watch:
+        torch.run_out()
+    assert (watch.files, watch.failures, list(tmp_path.iterdir())) == ([], 1, [])
+    assert "none is kept" in capsys.readouterr().err
+
+
+def test_what_is_there_is_never_overwritten(torch, tmp_path, capsys):
+    import highwater as hw
+
+    (tmp_path / "oom.pickle").write_text("evidence of the last run")
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / "oom-2.pickle").symlink_to(tmp_path / "target")
+    (tmp_path / "oom-3.pickle").symlink_to(tmp_path / "nowhere")
+    with hw.watch(tmp_path / "oom.pickle") as watch:
+        torch.run_out()
+        torch.run_out()
+    assert watch.files == [str(tmp_path / "oom-4.pickle"), str(tmp_path / "oom-5.pickle")]
+    assert (tmp_path / "oom.pickle").read_text() == "evidence of the last run"
+    assert (tmp_path / "target").read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+    assert f"oom-4.pickle ({tmp_path / 'oom.pickle'} was there already)" in capsys.readouterr().err
+
+
+def test_half_a_snapshot_is_removed(torch, tmp_path, capsys):
+    import highwater as hw
+
+    def full(path):
+        with open(path, "wb") as file:
+            file.write(b"half")
+        raise OSError("No space left on device")
+
+    torch.cuda.memory._dump_snapshot = full
+    with hw.watch(tmp_path / "oom.pickle") as watch:
+        torch.run_out()
+    assert (watch.files, list(tmp_path.iterdir())) == ([], [])
+    assert "could not be explained: No space left" in capsys.readouterr().err

@@ -8,6 +8,7 @@ what `explain` says about it goes to standard error.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 from types import TracebackType
@@ -28,17 +29,24 @@ class watch(contextlib.ContextDecorator):
 
     It is a decorator as well. torch.OutOfMemoryError is raised as without it. The path is
     highwater-oom.pickle unless given, with the rank in it where there are several; `max_entries` is
-    how long a history PyTorch keeps, `top` the rows of each list that is printed. The memory history is switched on for the time being, unless it is on already. Further failures
-    go to files of their own (oom-2.pickle); `files` names them all.
+    how long a history PyTorch keeps, `top` the rows of each list that is printed. The memory history is switched on for
+    the time being, unless it is on already.
+
+    No file that exists is overwritten: where there is one, the snapshot goes to the next name that is free (oom-2.pickle).
+    A script that catches the error and tries a smaller batch may fail many times: the first `keep` failures are written
+    and explained, each to a file of its own; the others are counted, which a line says when the first of them happens,
+    and another at the end. `files` names what was written, `failures` is how many there were.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str] | None = None, *, max_entries: int = 1_000_000, top: int = 8
+        self, path: str | os.PathLike[str] | None = None, *, max_entries: int = 1_000_000, top: int = 8, keep: int = 3
     ) -> None:
         self.path = os.fspath(path) if path is not None else _default_path()
         self.max_entries = max_entries
         self.top = top
+        self.keep = keep
         self.files: list[str] = []
+        self.failures = 0
         self._switched_on = False
 
     def start(self) -> None:
@@ -63,6 +71,8 @@ class watch(contextlib.ContextDecorator):
         if self._switched_on:
             torch.cuda.memory._record_memory_history(enabled=None)
             self._switched_on = False
+        if self.failures > self.keep:
+            _say(f"out of memory {self.failures} times; {self._kept_words()}")
 
     def __enter__(self) -> watch:
         self.start()
@@ -74,20 +84,48 @@ class watch(contextlib.ContextDecorator):
         self.stop()
 
     def explain(self) -> None:
-        """Writes the snapshot of this moment, and says what it shows."""
-        import torch
-
-        path = self._next_path()
-        torch.cuda.memory._dump_snapshot(path)
+        """Writes the snapshot of this moment, and says what it shows; of the first failures only."""
+        self.failures += 1
+        if self.failures > self.keep:
+            if self.failures == self.keep + 1:
+                _say(f"out of memory again; {self._kept_words()}, further ones are only counted")
+            return
+        path = self._written()
         self.files.append(path)
         verdict = load(path).explain(top=self.top)
-        print(f"\nhighwater: out of memory; the snapshot is in {path}\n\n{verdict}", file=sys.stderr, flush=True)
+        taken = "" if path == self.path or self.path in self.files else f" ({self.path} was there already)"
+        _say(f"out of memory; the snapshot is in {path}{taken}\n\n{verdict}")
 
-    def _next_path(self) -> str:
-        if not self.files:
-            return self.path
-        stem, extension = os.path.splitext(self.path)
-        return f"{stem}-{len(self.files) + 1}{extension}"
+    def _written(self) -> str:
+        import torch
+
+        path = _reserved(self.path)
+        try:
+            torch.cuda.memory._dump_snapshot(path)
+        except BaseException:
+            os.unlink(path)  # half of it, if anything
+            raise
+        return path
+
+    def _kept_words(self) -> str:
+        return f"the snapshots of the first {self.keep} are in {', '.join(self.files)}" if self.files else "none is kept"
+
+
+def _say(text: str) -> None:
+    print(f"\nhighwater: {text}", file=sys.stderr, flush=True)
+
+
+def _reserved(path: str) -> str:
+    """`path`, or its next number that is free, as a new and empty file: no other process gets the same."""
+    stem, extension = os.path.splitext(path)
+    for number in itertools.count(1):
+        name = path if number == 1 else f"{stem}-{number}{extension}"
+        try:
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        except FileExistsError:
+            continue
+        return name
+    raise AssertionError("never reached")
 
 
 def _default_path() -> str:
