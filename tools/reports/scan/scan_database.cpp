@@ -15,6 +15,7 @@
 
 #include "tools/reports/scan/scan_report.hpp"
 #include "traces/error.hpp"
+#include "traces/utf8.hpp"
 
 namespace highwater {
 namespace {
@@ -80,7 +81,8 @@ class Insert {
           if constexpr (std::is_same_v<T, std::monostate>) {
             return ::sqlite3_bind_null(statement, place);
           } else if constexpr (std::is_same_v<T, std::string>) {
-            return ::sqlite3_bind_text(statement, place, each.data(), static_cast<int>(each.size()),
+            const std::string text = valid_utf8(each);
+            return ::sqlite3_bind_text(statement, place, text.data(), static_cast<int>(text.size()),
                                        SQLITE_TRANSIENT);
           } else if constexpr (std::is_same_v<T, double>) {
             return ::sqlite3_bind_double(statement, place, each);

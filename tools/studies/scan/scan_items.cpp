@@ -90,26 +90,68 @@ void add_items(const fs::path& file, ExpansionLimit expansion, std::vector<ScanI
   }
 }
 
-std::vector<fs::path> files_below(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error);
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    if (it->is_regular_file(error) && (is_trace_name(it->path()) || is_archive_name(it->path()))) {
-      files.push_back(it->path());
+ScanItem unreadable(const fs::path& path, const std::error_code& error) {
+  const InputError reason(path.string(), "", "cannot be read: " + error.message(),
+                          "check its permissions");
+  return {.file = path, .error = reason.what()};
+}
+
+/// Files that may be snapshots or archives, and what could not be looked at. Links to folders are
+/// not followed.
+class Walk {
+ public:
+  explicit Walk(const fs::path& folder) {
+    add_folder(folder);
+    std::ranges::sort(found_, {}, &ScanItem::file);
+  }
+
+  [[nodiscard]] const std::vector<ScanItem>& found() const { return found_; }
+
+ private:
+  void add_folder(const fs::path& folder) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
+         it.increment(error)) {
+      add(*it);
+    }
+    if (error) {
+      found_.push_back(unreadable(folder, error));
     }
   }
-  if (error) {
-    throw InputError(folder.string(), "", "cannot be read: " + error.message(),
-                     "check its permissions");
+
+  void add(const fs::directory_entry& entry) {
+    std::error_code error;
+    if (entry.symlink_status(error).type() == fs::file_type::directory) {
+      add_folder(entry.path());
+    } else if (is_trace_name(entry.path()) || is_archive_name(entry.path())) {
+      const bool is_file = entry.is_regular_file(error);
+      if (error) {
+        found_.push_back(unreadable(entry.path(), error));
+      } else if (is_file) {
+        found_.push_back({.file = entry.path()});
+      }
+    }
   }
-  if (files.empty()) {
+
+  std::vector<ScanItem> found_;
+};
+
+std::vector<ScanItem> items_below(const fs::path& folder, ExpansionLimit expansion) {
+  const Walk walk(folder);
+  if (walk.found().empty()) {
     throw InputError(folder.string(), "",
                      "contains no .pickle, .pkl, .hwt or .trace file, and no archive",
                      "name the folder that the snapshots were written to");
   }
-  std::ranges::sort(files);
-  return files;
+  std::vector<ScanItem> items;
+  for (const ScanItem& each : walk.found()) {
+    if (each.error.empty()) {
+      add_items(each.file, expansion, items);
+    } else {
+      items.push_back(each);
+    }
+  }
+  return items;
 }
 
 }  // namespace
@@ -142,14 +184,11 @@ std::vector<ScanItem> find_traces(const fs::path& folder, ExpansionLimit expansi
   if (!fs::exists(status)) {
     throw InputError(folder.string(), "", "does not exist", "name a folder with snapshots");
   }
+  if (fs::is_directory(status)) {
+    return items_below(folder, expansion);
+  }
   std::vector<ScanItem> items;
-  if (!fs::is_directory(status)) {
-    add_items(folder, expansion, items);
-    return items;
-  }
-  for (const fs::path& file : files_below(folder)) {
-    add_items(file, expansion, items);
-  }
+  add_items(folder, expansion, items);
   return items;
 }
 
@@ -181,20 +220,39 @@ void OpenArchives::keep(const fs::path& file, Reader reader) {
   }
 }
 
-TraceFile OpenArchives::read(const ScanItem& item, const ReadingOptions& reading) {
-  Reader reader = take(item);
-  if (!reader) {
-    reader = std::make_unique<ArchiveReader>(item.file, expansion_);
+bool OpenArchives::goes_to(ArchiveReader& reader, const ScanItem& item) {
+  while (reader.position() < item.position && reader.next()) {
   }
-  while (reader->position() < item.position && reader->next()) {
+  return reader.position() == item.position && reader.member() == item.member;
+}
+
+/// A reader that was kept may not get past what is damaged where a new one does, which knows that
+/// member's length from its header alone.
+OpenArchives::Reader OpenArchives::reader_at(const ScanItem& item) {
+  try {
+    if (Reader kept = take(item); kept && goes_to(*kept, item)) {
+      return kept;
+    }
+  } catch (const InputError&) {
   }
-  if (reader->position() != item.position || reader->member() != item.member) {
+  auto fresh = std::make_unique<ArchiveReader>(item.file, expansion_);
+  if (!goes_to(*fresh, item)) {
     throw InputError(item.path().string(), "", "is gone: the archive has changed meanwhile",
                      "scan it again");
   }
-  TraceFile file = read_trace_source(reader->content(), StackMode::keep, reading);
-  keep(item.file, std::move(reader));
-  return file;
+  return fresh;
+}
+
+TraceFile OpenArchives::read(const ScanItem& item, const ReadingOptions& reading) {
+  Reader reader = reader_at(item);
+  try {
+    TraceFile file = read_trace_source(reader->content(), StackMode::keep, reading);
+    keep(item.file, std::move(reader));
+    return file;
+  } catch (const Error&) {
+    keep(item.file, std::move(reader));  // the next member may be whole
+    throw;
+  }
 }
 
 }  // namespace highwater

@@ -15,7 +15,7 @@
 
 namespace highwater {
 
-/// One snapshot, or what kept an archive from being listed to its end.
+/// One snapshot, or what kept an archive or a folder from being listed to its end.
 struct ScanItem {
   std::filesystem::path file;
   std::string member = {};     ///< of an archive; empty: the file itself
@@ -34,13 +34,14 @@ std::optional<int> rank_in(const std::string& name);
 std::optional<int> rank_of(const ScanItem& item);
 
 /// Snapshots below `folder` by their endings (.pickle, .pkl, .hwt, .trace, compressed or not), and
-/// those in archives (is_archive_name), in order of name; an archive's in its own order. A single
+/// those in archives (is_archive_name), in order of name; an archive's in its own order. What
+/// cannot be looked at, such as a folder without permission, is an item with an error. A single
 /// file is accepted with any extension.
-/// @throws InputError when it does not exist, cannot be read or holds none
+/// @throws InputError when it does not exist or holds none
 std::vector<ScanItem> find_traces(const std::filesystem::path& folder, ExpansionLimit expansion);
 
-/// Readers of archives, each where the last snapshot that it gave ended: pieces come in order, so
-/// every thread walks an archive once.
+/// Readers of archives, each where the last snapshot that it gave, or could not give, ended: pieces
+/// come in order, so every thread walks an archive once.
 class OpenArchives {
  public:
   explicit OpenArchives(ExpansionLimit expansion) : expansion_(expansion) {}
@@ -56,6 +57,8 @@ class OpenArchives {
     Reader reader;
   };
 
+  static bool goes_to(ArchiveReader& reader, const ScanItem& item);
+  Reader reader_at(const ScanItem& item);
   Reader take(const ScanItem& item);
   void keep(const std::filesystem::path& file, Reader reader);
 

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -234,6 +235,62 @@ TEST_CASE("scan: lines, database and page hold the rows", "[scan]") {
   CHECK_THAT(html, Contains("<title>rank 3: 204.00 MiB</title><rect class=\"off\""));
   CHECK_THAT(html, Contains("<title>rank 0: 140.00 MiB</title><rect x="));
   CHECK_THAT(html, Contains("cache.py:20 keep"));
+}
+
+// A link that leads to itself stands for what a scan finds but may not look at: permissions mean
+// nothing to root.
+TEST_CASE("scan: what cannot be looked at is a row", "[scan]") {
+  const TempDir folder;
+  write_folder(folder, eight_ranks());
+  std::filesystem::remove(folder / "job/rank7.trace");
+  std::filesystem::create_symlink("rank7.trace", folder / "job/rank7.trace");
+  const CommandRun scanned = run_line("scan " + (folder / "job").string() + " --format json");
+  CHECK(scanned.code == ExitCode::bad_input);
+  const auto rows = boost::json::parse(scanned.out).at("rows").as_array();
+  REQUIRE(rows.size() == 8);
+  CHECK(rows[7].at("rank").to_number<int>() == 7);
+  CHECK_THAT(rows[7].at("error").as_string().c_str(),
+             Contains("rank7.trace: cannot be read: Too many levels of symbolic links"));
+}
+
+TEST_CASE("scan: a folder without permission is a row", "[scan]") {
+  const TempDir folder;
+  write_folder(folder, eight_ranks());
+  const std::filesystem::path hidden = folder / "job/rank8";
+  std::filesystem::create_directory(hidden);
+  std::filesystem::permissions(hidden, std::filesystem::perms::none);
+  const bool is_root = ::geteuid() == 0;
+  const CommandRun scanned = run_line("scan " + (folder / "job").string() + " --format json");
+  std::filesystem::permissions(hidden, std::filesystem::perms::owner_all);
+  if (is_root) {
+    WARN("skipped: root may look into every folder");
+    return;
+  }
+  CHECK(scanned.code == ExitCode::bad_input);
+  const auto rows = boost::json::parse(scanned.out).at("rows").as_array();
+  REQUIRE(rows.size() == 9);
+  CHECK(rows[8].at("rank").to_number<int>() == 8);
+  CHECK_THAT(rows[8].at("error").as_string().c_str(),
+             Contains("job/rank8: cannot be read: Permission denied; check its permissions"));
+}
+
+TEST_CASE("scan: a database holds valid text, whatever files are called", "[scan]") {
+  const TempDir folder;
+  write_file(folder / "rank0-\xFF.trace", rank_trace(0, 0));
+  write_file(folder / "rank1.trace", rank_trace(0, 0));
+  const std::string database = (folder / "scan.db").string();
+  REQUIRE(run_line("scan " + folder.path().string() + " --sqlite " + database).code ==
+          ExitCode::ok);
+  ::sqlite3* opened = nullptr;
+  REQUIRE(::sqlite3_open_v2(database.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
+  ::sqlite3_stmt* statement = nullptr;
+  REQUIRE(::sqlite3_prepare_v2(opened, "select file from ranks where rank = 0", -1, &statement,
+                               nullptr) == SQLITE_OK);
+  REQUIRE(::sqlite3_step(statement) == SQLITE_ROW);
+  CHECK(std::string(reinterpret_cast<const char*>(::sqlite3_column_text(statement, 0))) ==
+        "rank0-\xEF\xBF\xBD.trace");
+  ::sqlite3_finalize(statement);
+  ::sqlite3_close(opened);
 }
 
 TEST_CASE("scan: names of files do not become markup", "[scan]") {
