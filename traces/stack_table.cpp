@@ -1,15 +1,15 @@
 #include "traces/stack_table.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <random>
 
 namespace highwater {
-namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return (seed ^ value) * 0x9e3779b97f4a7c15ULL + (seed >> 29);
+std::uint64_t hash_seed() {
+  static const std::uint64_t seed = std::uint64_t{std::random_device{}()} << 32U;
+  return seed;
 }
-
-}  // namespace
 
 StringTable::StringTable(const StringTable& other) {
   for (const std::string& text : other.strings_) {
@@ -35,37 +35,44 @@ StringId StringTable::intern(std::string_view text) {
   return id;
 }
 
-FrameId StackTable::intern_frame(const Frame& frame) {
-  const std::size_t hash =
-      mix(mix(frame.file.index(), frame.function.index()), static_cast<std::size_t>(frame.line));
-  const auto [first, last] = frame_ids_.equal_range(hash);
-  for (auto it = first; it != last; ++it) {
-    if (frames_[it->second.index()] == frame) {
-      return it->second;
-    }
+/// What this table alone has. A copy that is destroyed on another thread has been read before that.
+StackTable::Rows& StackTable::own_rows() {
+  if (rows_.use_count() > 1) {
+    rows_ = std::make_shared<Rows>(*rows_);
   }
-  const FrameId id{frames_.size()};
-  frames_.push_back(frame);
-  frame_ids_.emplace(hash, id);
-  return id;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return *rows_;
+}
+
+FrameId StackTable::intern_frame(const Frame& frame) {
+  Rows& rows = own_rows();
+  const std::uint64_t names =
+      hash_with(hash_with(hash_seed(), frame.file.index()), frame.function.index());
+  const FrameId id{rows.frames.size()};
+  const FrameId found{rows.frame_ids.find_or_add(
+      hash_with(names, static_cast<std::uint64_t>(frame.line)), id.value(),
+      [&](std::uint32_t other) { return rows.frames[other] == frame; })};
+  if (found == id) {
+    rows.frames.push_back(frame);
+  }
+  return found;
 }
 
 StackId StackTable::intern_stack(std::span<const FrameId> frames) {
-  std::size_t hash = frames.size();
+  Rows& rows = own_rows();
+  std::uint64_t hash = hash_with(hash_seed(), frames.size());
   for (const FrameId frame : frames) {
-    hash = mix(hash, frame.index());
-  }
-  const auto [first, last] = stack_ids_.equal_range(hash);
-  for (auto it = first; it != last; ++it) {
-    if (std::ranges::equal(stack(it->second), frames)) {
-      return it->second;
-    }
+    hash = hash_with(hash, frame.index());
   }
   const StackId id{stack_count()};
-  stack_frames_.insert(stack_frames_.end(), frames.begin(), frames.end());
-  stack_begin_.push_back(stack_frames_.size());
-  stack_ids_.emplace(hash, id);
-  return id;
+  const StackId found{rows.stack_ids.find_or_add(hash, id.value(), [&](std::uint32_t other) {
+    return std::ranges::equal(rows.stack(StackId{other}), frames);
+  })};
+  if (found == id) {
+    rows.stack_frames.insert(rows.stack_frames.end(), frames.begin(), frames.end());
+    rows.stack_begin.push_back(rows.stack_frames.size());
+  }
+  return found;
 }
 
 }  // namespace highwater

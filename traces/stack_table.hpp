@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "traces/hash_index.hpp"
 #include "traces/ids.hpp"
 
 namespace highwater {
@@ -46,29 +48,39 @@ struct Frame {
   bool operator==(const Frame&) const = default;
 };
 
-/// Distinct frames and stacks (innermost frame first, as in a snapshot), numbered from 0.
+/// Distinct frames and stacks (innermost frame first, as in a snapshot), numbered from 0. A trace
+/// that is derived from another has its stacks, and there may be a million of them: copies share
+/// what they hold until one of them interns.
 class StackTable {
  public:
   FrameId intern_frame(const Frame& frame);
   StackId intern_stack(std::span<const FrameId> frames);
 
-  [[nodiscard]] const Frame& frame(FrameId id) const { return frames_[id.index()]; }
+  [[nodiscard]] const Frame& frame(FrameId id) const { return rows_->frames[id.index()]; }
 
-  [[nodiscard]] std::span<const FrameId> stack(StackId id) const {
-    return {stack_frames_.data() + stack_begin_[id.index()],
-            stack_begin_[id.index() + 1] - stack_begin_[id.index()]};
-  }
+  [[nodiscard]] std::span<const FrameId> stack(StackId id) const { return rows_->stack(id); }
 
-  [[nodiscard]] std::size_t frame_count() const { return frames_.size(); }
+  [[nodiscard]] std::size_t frame_count() const { return rows_->frames.size(); }
 
-  [[nodiscard]] std::size_t stack_count() const { return stack_begin_.size() - 1; }
+  [[nodiscard]] std::size_t stack_count() const { return rows_->stack_begin.size() - 1; }
 
  private:
-  std::vector<Frame> frames_;
-  std::vector<FrameId> stack_frames_;
-  std::vector<std::size_t> stack_begin_{0};
-  std::unordered_multimap<std::size_t, FrameId> frame_ids_;
-  std::unordered_multimap<std::size_t, StackId> stack_ids_;
+  struct Rows {
+    std::vector<Frame> frames;
+    std::vector<FrameId> stack_frames;
+    std::vector<std::size_t> stack_begin{0};
+    HashIndex frame_ids;
+    HashIndex stack_ids;
+
+    [[nodiscard]] std::span<const FrameId> stack(StackId id) const {
+      return {stack_frames.data() + stack_begin[id.index()],
+              stack_begin[id.index() + 1] - stack_begin[id.index()]};
+    }
+  };
+
+  Rows& own_rows();
+
+  std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();
 };
 
 /// The side tables that the records of one file share.

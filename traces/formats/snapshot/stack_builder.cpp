@@ -60,7 +60,8 @@ StackId StackBuilder::intern(std::span<const FrameId> before, std::span<const Pi
 
 std::uint64_t StackBuilder::memory() const {
   return frames_.size() * sizeof(FrameRow) + lists_.size() * sizeof(StackId) +
-         tables_.strings.size() * string_memory(0) + tables_.stacks.frame_count() * frame_memory() +
+         interned_texts_.size() * sizeof(StringId) + tables_.strings.size() * string_memory(0) +
+         tables_.stacks.frame_count() * frame_memory() +
          tables_.stacks.stack_count() * stack_memory(0) + frames_in_stacks_ * sizeof(FrameId);
 }
 
@@ -71,7 +72,18 @@ FrameId StackBuilder::intern_frame(FrameRow& row, const TextPool& texts) {
 }
 
 StringId StackBuilder::intern_text(PickleValue text, const TextPool& texts) {
-  return tables_.strings.intern(text.is(PickleKind::text) ? texts[text] : std::string_view{});
+  if (!text.is(PickleKind::text)) {
+    return tables_.strings.intern({});
+  }
+  const auto number = static_cast<std::size_t>(text.payload());
+  if (number >= interned_texts_.size()) {
+    interned_texts_.resize(number + 1);
+  }
+  StringId& interned = interned_texts_[number];
+  if (!interned.has_value()) {
+    interned = tables_.strings.intern(texts[text]);
+  }
+  return interned;
 }
 
 }  // namespace highwater::detail

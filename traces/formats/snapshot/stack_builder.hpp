@@ -59,6 +59,7 @@ class StackBuilder {
   StackMode mode_;
   std::vector<FrameRow> frames_;
   std::vector<StackId> lists_;
+  std::vector<StringId> interned_texts_;  ///< by number in the pool of texts
   std::vector<FrameId> scratch_;
   std::uint64_t frames_copied_ = 0;
   std::uint64_t frames_in_stacks_ = 0;
