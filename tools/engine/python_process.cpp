@@ -18,7 +18,6 @@
 
 #include "tools/record/argument_pointers.hpp"
 #include "traces/cancellation.hpp"
-#include "traces/error.hpp"
 #include "traces/program_ban.hpp"
 
 namespace highwater {
