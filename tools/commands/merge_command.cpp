@@ -83,8 +83,7 @@ ExitCode run_merge(const Arguments& arguments, std::ostream& out) {
                "table, json, csv, markdown; of parts that were made with --format json or csv; "
                "default: as they were made");
   for (const char* const output : kOutputs) {
-    parser.add()(output, output_value("FILE"),
-                 "of a scan: as --help of scan says");
+    parser.add()(output, output_value("FILE"), "of a scan: as --help of scan says");
   }
   parser.positional("part", -1);
   const auto values = parser.parse(arguments);

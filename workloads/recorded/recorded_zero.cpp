@@ -79,8 +79,11 @@ void read_offload(const Field& zero, TrainingPlan& plan) {
 void read_deepspeed(const Field& dist, TrainingPlan& plan) {
   require_known(dist, kDeepspeedFields);
   set_options(plan, kDeepspeedFields, dist);
-  const int stage = dist.at("stage").small_count();
-  plan.parallel.dp_kind = kStages.at(static_cast<std::size_t>(stage));
+  const auto stage = static_cast<std::size_t>(dist.at("stage").small_count());
+  if (stage >= kStages.size()) {
+    throw Unsupported{fmt::format("stage {} of ZeRO does not exist", stage)};
+  }
+  plan.parallel.dp_kind = kStages[stage];
   if (const auto zero = dist.find("zero")) {
     set_options(plan, kZeroFields, *zero);
     read_offload(*zero, plan);

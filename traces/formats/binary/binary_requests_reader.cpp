@@ -107,6 +107,7 @@ class RequestReader {
     shape.stack = get_id<StackTag>(in_, trace_.tables.stacks.stack_count(), "stack");
     shape.category = get_category();
     shape.pool = get_pool();
+    require_stream(shape);
     return model_.shapes.add(shape);
   }
 
@@ -166,8 +167,23 @@ class RequestReader {
     return static_cast<PoolIndex>(in_.number_below(std::min<std::size_t>(count, 0x10000), "pool"));
   }
 
+  void require_stream(const Event& event) {
+    if (!event.stream.has_value()) {
+      in_.fail("an operation on a stream that names none");
+    }
+  }
+
   /// Whatever users of a trace index tables with must exist.
   void check_references(const Event& event) {
+    using enum EventKind;
+    const bool names_allocation =
+        event.kind == alloc || event.kind == free || event.kind == record_stream;
+    if (names_allocation && !event.allocation.has_value()) {
+      in_.fail("an operation on an allocation that names none");
+    }
+    if (event.kind == alloc || event.kind == record_stream || event.kind == stream_done) {
+      require_stream(event);
+    }
     const bool names_pool =
         event.kind >= EventKind::pool_begin && event.kind <= EventKind::pool_release;
     const bool has_text = event.kind == EventKind::set_settings || event.kind == EventKind::phase ||

@@ -82,18 +82,36 @@ TEST_CASE("binary_trace: events out of the usual form come back", "[traces][bina
   trace.stream_handles = {0};
   trace.events.push_back({.value = 5, .allocation = AllocationId{1U}, .stream = StreamId{0U}});
   trace.events.push_back({.value = 5, .allocation = AllocationId{0U}, .stream = StreamId{0U}});
-  trace.events.push_back({.value = 5, .stream = StreamId{}});
+  trace.events.push_back({.value = 5, .stream = StreamId{}, .kind = EventKind::reset_peaks});
   trace.events.push_back({.value = 3, .allocation = AllocationId{1U}, .kind = EventKind::free});
   trace.allocation_count = 2;
   CHECK(survives(trace));
+}
+
+TEST_CASE("binary_trace: an operation says on what", "[traces][binary]") {
+  const AllocationId id{0U};
+  const StreamId stream{0U};
+  for (const Event& event :
+       {Event{.allocation = id, .kind = EventKind::alloc},
+        Event{.stream = stream, .kind = EventKind::alloc}, Event{.kind = EventKind::free},
+        Event{.stream = stream, .kind = EventKind::record_stream},
+        Event{.allocation = id, .kind = EventKind::record_stream},
+        Event{.kind = EventKind::stream_done}}) {
+    RequestTrace trace;
+    trace.stream_handles = {0};
+    trace.allocation_count = 1;
+    trace.events.push_back(event);
+    CHECK_THROWS_WITH(survives(trace), Catch::Contains("that names none"));
+  }
 }
 
 TEST_CASE("binary_trace: names that count and names that do not come back", "[traces][binary]") {
   RequestTrace trace;
   trace.allocation_names = {"1", "2", "007", "18446744073709551615", "9223372036854775807",
                             "0", "",  "x",   "9223372036854775808"};
+  trace.stream_handles = {0};
   for (std::size_t i = 0; i < trace.allocation_names.size(); ++i) {
-    trace.events.push_back({.allocation = AllocationId{i}});
+    trace.events.push_back({.allocation = AllocationId{i}, .stream = StreamId{0U}});
   }
   trace.allocation_count = trace.allocation_names.size();
   CHECK(survives(trace));
