@@ -86,6 +86,45 @@ CachingAllocator::Request CachingAllocator::make_request(Bytes size, StreamId st
   return {AllocationStatus::ok, hand_out(request, block)};
 }
 
+// The rest of a block that was split is the best fit for the next of the same size: every other
+// free block that is large enough is no smaller than the whole was. So one after the other they
+// fill the block that serves the first of them.
+Bytes CachingAllocator::allocate_equal(EqualBlocks wanted, std::vector<BlockId>& blocks) {
+  const auto asked_by = [asked = wanted.asked, of = wanted.count](std::uint64_t count) {
+    return Bytes{asked.count() / of * count + (asked.count() % of * count + of - 1) / of};
+  };
+  if (!is_held_back()) {
+    process_events();
+  }
+  std::uint64_t served = 0;
+  while (served < wanted.count) {
+    Request request = make_request(asked_by(1), wanted.stream);
+    BlockId block = take_cached(request);
+    if (!block.has_value()) {
+      block = climb_ladder(request);
+    }
+    if (!block.has_value()) {
+      fail(request);
+      break;
+    }
+    const std::uint64_t taken = std::min(wanted.count - served, equal_blocks_in(request, block));
+    request.size = Bytes{request.size.count() * taken};
+    request.asked = asked_by(served + taken) - asked_by(served);
+    request.cache->pool->search_count += garbage_collection_active() ? taken - 1 : 0;
+    blocks.push_back(hand_out(request, block));
+    served += taken;
+  }
+  return asked_by(served);
+}
+
+/// How many of the size of `request` the free block `id` serves. Those of the large pool may be
+/// handed out with more than that, so one is taken at a time.
+std::uint64_t CachingAllocator::equal_blocks_in(const Request& request, BlockId id) const {
+  const Bytes rest = blocks_[id].size - request.size;
+  const bool is_small = request.cache->kind == PoolKind::small;
+  return is_small && splits(request, rest) ? blocks_[id].size.count() / request.size.count() : 1;
+}
+
 bool CachingAllocator::would_hit_cache(Bytes size, StreamId stream) {
   return size.count() == 0 || find_cached(make_request(size, stream)) != nullptr;
 }

@@ -64,6 +64,14 @@ enum class PoolCall : std::uint8_t {
   not_open,       ///< end of a pool that has no session
 };
 
+/// So many allocations that are rounded to the same size, and freed together before anything else
+/// is allocated.
+struct EqualBlocks {
+  std::uint32_t count = 0;
+  Bytes asked;  ///< by all of them
+  StreamId stream;
+};
+
 class CachingAllocator {
  public:
   /// `device` must outlive the allocator. Streams are dense ids in the order of their raw handles.
@@ -81,6 +89,13 @@ class CachingAllocator {
   void change_settings(const Settings& settings) { settings_ = settings; }
 
   AllocationResult allocate(Bytes size, StreamId stream);
+  /// The allocations one after the other, at a cost that grows with the number of segments only:
+  /// those that one free block of the small pool serves are one handle of `blocks`. Statistics of
+  /// bytes are those of single allocations, as is the state once all are freed; counts of blocks
+  /// are of handles. What was served before memory ran out is in `blocks`.
+  /// @returns what they asked for that were served
+  Bytes allocate_equal(EqualBlocks wanted, std::vector<BlockId>& blocks);
+
   /// `id` must be a handle from allocate() that was not freed.
   void free(BlockId id);
   void record_stream(BlockId id, StreamId stream);
@@ -177,6 +192,7 @@ class CachingAllocator {
   BlockId hand_out(const Request& request, BlockId id);
   BlockId split(BlockId id, Bytes size);
   [[nodiscard]] bool splits(const Request& request, Bytes remaining) const;
+  [[nodiscard]] std::uint64_t equal_blocks_in(const Request& request, BlockId id) const;
   void account_handed_out(const Block& block);
   [[gnu::noinline]] AllocationResult fail(const Request& request);
   [[nodiscard]] OutOfMemory account_of_failure(const Request& request) const;

@@ -1,8 +1,11 @@
-// A request trace in which rounds that repeat are written once.
+// A request trace in which rounds that repeat are written once, and equal blocks that come and go
+// together are one allocation.
 //
 // The micro-batches of a training step ask for the same, one after the other. Whoever only wants to
 // know how much memory they need carries out as many as it takes until the allocator's state comes
-// back (sim/replay/compact_replay.hpp).
+// back (sim/replay/compact_replay.hpp). A collective over 100,000 ranks may pad the part of each of
+// them by a block of its own: as many as are handed out before anything else happens, and freed
+// likewise, are one event (Event::equal_blocks).
 #pragma once
 
 #include <cstddef>
@@ -36,7 +39,7 @@ struct RepeatedRound {
 };
 
 struct CompactTrace {
-  RequestTrace trace;                 ///< with each of the rounds once
+  RequestTrace trace;                 ///< with each of the rounds, and of equal blocks, once
   std::vector<RepeatedRound> rounds;  ///< in order
 };
 

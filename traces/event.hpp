@@ -64,9 +64,13 @@ struct Event {
   StackId stack;  ///< call site, if known
   EventKind kind = EventKind::alloc;
   Category category = Category::unknown;
-  PoolIndex pool = 0;
+  PoolIndex pool = 0;  ///< of an allocation in a CompactTrace: equal_blocks()
 
   bool operator==(const Event&) const = default;
+
+  /// Blocks of one size that this allocation stands for, in a CompactTrace: each asks for its part
+  /// of `value`. 0: it is one block.
+  [[nodiscard]] std::uint16_t equal_blocks() const { return kind == EventKind::alloc ? pool : 0; }
 
   [[nodiscard]] Bytes bytes() const { return Bytes{value}; }
 

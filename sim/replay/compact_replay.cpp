@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -168,6 +169,16 @@ class CompactRun {
       if (event.kind == EventKind::reset_peaks) {
         raise_peaks();
       }
+      if (event.equal_blocks() > 0) {
+        carry_out_equal_blocks(event);
+        if (is_over()) {
+          return;
+        }
+        continue;
+      }
+      if (!equal_blocks_.empty()) {
+        use_equal_blocks(event);
+      }
       const AllocationStatus status = run_.driver.apply(event);
       peaks_.ran_out |= status == AllocationStatus::out_of_memory;
       if (categories_ != nullptr) {
@@ -179,11 +190,39 @@ class CompactRun {
     }
   }
 
+  /// To whoever follows what blocks are for, it is one block of all that were handed out.
+  void carry_out_equal_blocks(Event event) {
+    std::vector<BlockId>& blocks = equal_blocks_[event.allocation];
+    const Bytes served =
+        run_.allocator.allocate_equal({event.equal_blocks(), event.bytes(), event.stream}, blocks);
+    peaks_.ran_out |= served < event.bytes();
+    event.value = served.count();
+    if (categories_ != nullptr) {
+      categories_->follow(event, AllocationStatus::ok, run_.allocator.statistics());
+    }
+  }
+
+  /// What happens to blocks that the driver does not know.
+  void use_equal_blocks(const Event& event) {
+    const auto found = equal_blocks_.find(event.allocation);
+    if (found == equal_blocks_.end()) {
+      return;
+    }
+    if (event.kind == EventKind::record_stream) {
+      for (const BlockId id : found->second) {
+        run_.allocator.record_stream(id, event.stream);
+      }
+    } else if (event.kind == EventKind::free) {
+      std::ranges::for_each(found->second, [this](BlockId id) { run_.allocator.free(id); });
+      equal_blocks_.erase(found);
+    }
+  }
+
   /// Whether `event` allocates what `next` frees, and both are done.
   bool passes(const Event& event, const Event& next) {
     return event.kind == EventKind::alloc && next.kind == EventKind::free &&
            next.allocation == event.allocation && categories_ == nullptr &&
-           run_.allocator.touch(event.bytes(), event.stream);
+           event.equal_blocks() == 0 && run_.allocator.touch(event.bytes(), event.stream);
   }
 
   void carry_out_step(const StepEvents& step) {
@@ -281,6 +320,7 @@ class CompactRun {
   PeakCategories* categories_;
   FreeReplay run_;
   CompactPeaks peaks_;
+  std::map<AllocationId, std::vector<BlockId>> equal_blocks_;  ///< that are live
 };
 
 }  // namespace

@@ -124,7 +124,7 @@ class StepPair {
     }
     return earlier.kind == event.kind && earlier.value == event.value &&
            earlier.stream == event.stream && earlier.category == event.category &&
-           (event.kind < EventKind::pool_begin);
+           earlier.equal_blocks() == event.equal_blocks() && (event.kind < EventKind::pool_begin);
   }
 
   [[nodiscard]] bool refers_to_same(const Event& earlier, const Event& event, const StepBegin& from,

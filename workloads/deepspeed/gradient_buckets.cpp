@@ -113,22 +113,48 @@ std::vector<PartitionSlice> GradientBuckets::destinations() const {
   return merged;
 }
 
+namespace {
+
+/// Neighbouring slices of a tensor that are reduced together.
+struct SlicesOfBucket {
+  std::int64_t offset = 0;
+  std::int64_t numel = 0;
+  std::int64_t first = 0;  ///< elements of the first one
+
+  void add(const PartitionSlice& slice) {
+    if (numel == 0) {
+      offset = slice.offset;
+      first = slice.numel;
+    }
+    numel += slice.numel;
+  }
+
+  /// The first and the others: there may be one for each of a million ranks.
+  [[nodiscard]] TensorVector of(const Tensor& tensor) const {
+    TensorVector views;
+    views.push_back(narrow_as(tensor, offset, {first}));
+    if (numel > first) {
+      views.push_back(narrow_as(tensor, offset + first, {numel - first}));
+    }
+    return views;
+  }
+};
+
+}  // namespace
+
 // allreduce_and_scatter with use_multi_rank_bucket_allreduce: slices are gathered until they exceed
 // the bucket's size.
 void GradientBuckets::all_reduce_slices(const Tensor& tensor) {
-  TensorVector slices;
-  std::int64_t numel = 0;
+  SlicesOfBucket slices;
   for (const PartitionSlice& slice : destinations()) {
-    slices.push_back(narrow_as(tensor, slice.offset, {slice.numel}));
-    numel += slice.numel;
-    if (numel > options_.zero.reduce_bucket_size) {
-      all_reduce_copy(slices);
-      slices.clear();
-      numel = 0;
+    slices.add(slice);
+    if (slices.numel > options_.zero.reduce_bucket_size) {
+      all_reduce_copy(slices.of(tensor));
+      slices = {};
     }
   }
-  if (slices.size() > 0) {
-    all_reduce_copy(slices);
+  if (slices.numel > 0) {
+    all_reduce_copy(slices.of(tensor));
   }
 }
 

@@ -1,6 +1,8 @@
 #include "workloads/deepspeed/partitioned_gradients.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include "workloads/deepspeed/common/gradient_scale.hpp"
 #include "workloads/deepspeed/common/tensor_data.hpp"
@@ -9,6 +11,7 @@
 
 namespace highwater::deepspeed {
 
+using eager::kLeastBlock;
 using eager::Scoped;
 using eager::Tensor;
 using eager::TensorList;
@@ -31,6 +34,47 @@ Tensor buffered_norm(const Tensor& input) {
   }
   return optim::make_like("pow", norm);
 }
+
+/// The tensors that reduce_scatter_coalesced pads with; one in the place of many where it may.
+class Paddings {
+ public:
+  Paddings(eager::Runtime& runtime, DType dtype) : runtime_(runtime), dtype_(dtype) {}
+
+  /// So many elements each, in this order, over and over: for one rank after the other.
+  void add(const std::vector<std::int64_t>& numels, int ranks) {
+    if (numels.empty()) {
+      return;
+    }
+    if (runtime_.joins_equal_blocks &&
+        std::ranges::max(numels) * item_size(dtype_) <= kLeastBlock) {
+      add_equal(std::accumulate(numels.begin(), numels.end(), std::int64_t{0}) * ranks,
+                static_cast<std::int64_t>(numels.size()) * ranks);
+      return;
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::ranges::for_each(numels, [this](std::int64_t numel) { add(numel); });
+    }
+  }
+
+  TensorVector take() { return std::move(all_); }
+
+ private:
+  void add(std::int64_t numel) {
+    const eager::OpScope op(runtime_, "deepspeed::padding");
+    all_.push_back(eager::empty(runtime_, {numel}, dtype_));
+  }
+
+  void add_equal(std::int64_t elements, std::int64_t count) {
+    const eager::OpScope op(runtime_, "deepspeed::padding", 0);
+    for (const Tensor& each : eager::empty_equal(runtime_, elements, count, dtype_)) {
+      all_.push_back(each);
+    }
+  }
+
+  eager::Runtime& runtime_;
+  DType dtype_;
+  TensorVector all_;
+};
 
 }  // namespace
 
@@ -154,8 +198,42 @@ TensorList PartitionedGradients::own_parts_as_kept() const {
   return parts;
 }
 
-// The parts of all gradients rank by rank, padded; the paddings are freed after the call of the
-// collective, the copy once this rank's part has been taken out of it.
+// The parts of all gradients rank by rank, padded (in large jobs most parts of a small gradient are
+// nothing but padding).
+TensorVector PartitionedGradients::paddings_of_parts() const {
+  Paddings paddings(runtime_, types_.sent);
+  const std::vector<int> ends = ends_of_like_ranks();
+  int begin = 0;
+  for (const int end : ends) {
+    std::vector<std::int64_t> missing;
+    for (const PartitionedParameter* parameter : in_bucket_) {
+      if (const std::int64_t elements = padding(*parameter, begin); elements > 0) {
+        missing.push_back(elements);
+      }
+    }
+    paddings.add(missing, end - begin);
+    begin = end;
+  }
+  return paddings.take();
+}
+
+/// Where ranks end whose parts lack as many elements: those before the last one that has some, that
+/// one, and those behind it, of each parameter.
+std::vector<int> PartitionedGradients::ends_of_like_ranks() const {
+  std::set<int> ends{group_.size()};
+  for (const PartitionedParameter* parameter : in_bucket_) {
+    const std::int64_t whole = parameter->numel / parameter->partition_numel;
+    for (const std::int64_t end : {whole, whole + 1}) {
+      if (end > 0 && end < group_.size()) {
+        ends.insert(static_cast<int>(end));
+      }
+    }
+  }
+  return {ends.begin(), ends.end()};
+}
+
+// The paddings are freed after the call of the collective, the copy once this rank's part has been
+// taken out of it.
 Tensor PartitionedGradients::reduce_scatter(const TensorList& gradients) {
   const PartitionedParameter& first = *in_bucket_.front();
   if (in_bucket_.size() == 1 && first.numel % group_.size() == 0) {
@@ -163,16 +241,10 @@ Tensor PartitionedGradients::reduce_scatter(const TensorList& gradients) {
     group_.reduce_scatter_tensor(flat, flat);
     return flat;
   }
-  TensorVector paddings;
+  const TensorVector paddings = paddings_of_parts();
   std::int64_t elements = 0;
-  for (int rank = 0; rank < group_.size(); ++rank) {
-    for (const PartitionedParameter* parameter : in_bucket_) {
-      elements += parameter->partition_numel;
-      if (const std::int64_t missing = padding(*parameter, rank); missing > 0) {
-        const eager::OpScope op(runtime_, "deepspeed::padding");
-        paddings.push_back(eager::empty(runtime_, {missing}, types_.sent));
-      }
-    }
+  for (const PartitionedParameter* parameter : in_bucket_) {
+    elements += group_.size() * parameter->partition_numel;
   }
   const eager::OpScope op(runtime_, "cat");
   Tensor flat = eager::empty(runtime_, {elements}, types_.sent);

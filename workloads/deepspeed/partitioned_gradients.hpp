@@ -73,6 +73,8 @@ class PartitionedGradients {
   void average_and_scatter_bucket();
   [[nodiscard]] eager::TensorList gradients_to_send() const;
   eager::Tensor reduce_scatter(const eager::TensorList& gradients);
+  [[nodiscard]] optim::TensorVector paddings_of_parts() const;
+  [[nodiscard]] std::vector<int> ends_of_like_ranks() const;
   [[nodiscard]] eager::TensorList own_parts_as_kept() const;
   void release_gradients(bool is_padded);
   void offload(const PartitionedParameter& parameter, std::int64_t numel);

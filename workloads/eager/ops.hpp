@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "workloads/eager/tensor.hpp"
 
@@ -19,6 +20,10 @@ namespace highwater::eager {
 // --- creation (factories.cpp) --------------------------------------------------------------------
 
 Tensor empty(Runtime& runtime, const Dims& sizes, DType dtype);
+/// As few tensors as may stand for `count` on equal blocks, which have `elements` in all.
+/// @pre Runtime::joins_equal_blocks
+std::vector<Tensor> empty_equal(Runtime& runtime, std::int64_t elements, std::int64_t count,
+                                DType dtype);
 Tensor empty_on(Runtime& runtime, Place place, const Dims& sizes, DType dtype);
 Tensor empty_strided(Runtime& runtime, const Dims& sizes, const Dims& strides, DType dtype);
 Tensor empty_like(const Tensor& self);

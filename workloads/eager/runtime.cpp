@@ -13,11 +13,11 @@ namespace highwater::eager {
 
 namespace {
 
-/// CUDACachingAllocator.cpp: kMinBlockSize. Settings only make blocks larger.
-constexpr std::uint64_t kBlockUnit = 512;
-
 std::uint64_t least_block(const Storage& storage) {
-  return (static_cast<std::uint64_t>(storage.bytes) + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  const std::int64_t count = std::max<std::int64_t>(storage.equal_blocks, 1);
+  const std::int64_t bytes = (storage.bytes + count - 1) / count;
+  const std::int64_t units = (bytes + kLeastBlock - 1) / kLeastBlock;
+  return static_cast<std::uint64_t>(count * units * kLeastBlock);
 }
 
 bool outlives_an_iteration(Category category) {
@@ -84,6 +84,19 @@ Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
     open_block(*storage);
   } else if (place == Place::host && counts_host_memory && bytes > 0) {
     open_host_block(*storage, false);
+  }
+  return storage;
+}
+
+Ref<Storage> Runtime::allocate_equal_blocks(std::int64_t bytes, std::uint16_t count) {
+  stop_if_cancelled_at(event_count_);
+  Ref<Storage> storage(new Storage);
+  storage->runtime = this;
+  storage->bytes = bytes;
+  storage->equal_blocks = count;
+  storage->device = device;
+  if (gets_block(*storage)) {
+    open_block(*storage);
   }
   return storage;
 }
@@ -156,7 +169,8 @@ void Runtime::open_block(Storage& storage) {
           .stream = stream,
           .stack = site(),
           .kind = EventKind::alloc,
-          .category = Category::temporary});
+          .category = Category::temporary,
+          .pool = storage.equal_blocks});
   storage.has_block = true;
 }
 

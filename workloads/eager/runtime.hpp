@@ -55,6 +55,9 @@ struct Autocast {
 /// Cancelled it is no error: who set the limit catches it.
 struct LiveLimitReached {};
 
+/// CUDACachingAllocator.cpp: kMinBlockSize. Settings only make larger blocks larger.
+inline constexpr std::int64_t kLeastBlock = 512;
+
 /// Which host thread runs: backward has one of its own.
 enum class Thread : std::uint8_t { main, autograd };
 
@@ -69,6 +72,14 @@ class Runtime {
 
   /// A storage of `bytes`; on the GPU it is one block of the caching allocator.
   Ref<Storage> allocate(std::int64_t bytes, Place place = Place::cuda);
+
+  /// Whether equal blocks that come and go together may be one request. Equal are those of as many
+  /// bytes, and all of at most kLeastBlock.
+  bool joins_equal_blocks = false;
+
+  /// A storage on the GPU that stands for `count` equal ones, of `bytes` in all.
+  /// @pre joins_equal_blocks
+  Ref<Storage> allocate_equal_blocks(std::int64_t bytes, std::uint16_t count);
 
   /// A storage of pinned memory.
   Ref<Storage> allocate_pinned(std::int64_t bytes);

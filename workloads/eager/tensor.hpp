@@ -36,6 +36,7 @@ struct Storage : RefCounted {
   std::uint64_t event = 0;  ///< index of its allocation in the trace
   AllocationId allocation;  ///< on the host: its number in Runtime::host_memory, if it is counted
   StreamId stream;          ///< on which the block was requested, so whose pool it belongs to
+  std::uint16_t equal_blocks = 0;  ///< that it stands for (Event::equal_blocks)
   Place place = Place::cuda;
   DeviceIndex device = kFirstDevice;  ///< of a place on a GPU
   bool has_block = false;  ///< false for zero bytes, meta tensors, uncounted host memory and GPUs

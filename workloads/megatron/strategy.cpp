@@ -42,9 +42,10 @@ MegatronStrategy::MegatronStrategy(models::LanguageModel& model, const TrainingP
     matrix_ddp_.emplace(matrices_of(dense_parameters(model, parallel)), parallel,
                         data_group(parallel), std::nullopt, Shards::parameters);
   }
-  if (parallel.ep > 1) {
-    expert_ddp_.emplace(expert_parameters(model, parallel), parallel, expert_data_group(parallel),
-                        std::nullopt, is_layer_wise(plan) ? Shards::parameters : Shards::bytes);
+  // The stage of an embedding or a head alone has none.
+  if (auto experts = expert_parameters(model, parallel); parallel.ep > 1 && !experts.empty()) {
+    expert_ddp_.emplace(std::move(experts), parallel, expert_data_group(parallel), std::nullopt,
+                        is_layer_wise(plan) ? Shards::parameters : Shards::bytes);
   }
   if (plan.optimizer.kind == OptimizerKind::muon) {
     make_muon();

@@ -66,9 +66,13 @@ DType first_dtype(const TrainingPlan& plan) {
 /// What is done with passes that ask for the same again.
 enum class RepeatedPassesAre { carried_out, written, left_out };
 
+/// Whether a trace may say in one event what equal blocks ask for that come and go together.
+enum class EqualBlocksAre { single, joined };
+
 /// How a plan is run.
 struct RunMode {
   Bytes most_live = kNoLimit;
+  EqualBlocksAre equal_blocks = EqualBlocksAre::single;
   RepeatedPassesAre passes = RepeatedPassesAre::carried_out;
 };
 
@@ -77,6 +81,11 @@ struct CompactRun {
   GeneratedRun run;
   std::vector<RepeatedRound> rounds;
 };
+
+/// Events of other streams complete at once, not after so many kernels or allocations.
+bool has_immediate_events(const TrainingPlan& plan) {
+  return plan.parallel.event_lag == 0 && plan.parallel.event_queries == 0;
+}
 
 /// One run of a plan.
 class Training {
@@ -93,6 +102,8 @@ class Training {
         mode_(mode) {
     runtime_.limit_live(mode.most_live);
     runtime_.repeats_passes = mode.passes != RepeatedPassesAre::carried_out;
+    runtime_.joins_equal_blocks =
+        mode.equal_blocks == EqualBlocksAre::joined && has_immediate_events(plan);
   }
 
   GeneratedGraph run_recorded() {
@@ -267,26 +278,27 @@ void require_valid(const TrainingPlan& plan) {
   throw InputError("plan", "options", all, "");
 }
 
-/// Micro-batches are alike, and events of other streams complete at once.
+/// Micro-batches are alike.
 bool writes_passes(const TrainingPlan& plan) {
   const Parallelism& p = plan.parallel;
-  return p.pp > 1 && plan.seq.size() == 1 && p.event_lag == 0 && p.event_queries == 0 &&
+  return p.pp > 1 && plan.seq.size() == 1 && has_immediate_events(plan) &&
          p.offload == Offload::none;
 }
 
 /// Carries out what is asked, at most with so much in blocks. @throws LiveLimitReached
 class Runs {
  public:
-  explicit Runs(Bytes most_live) : most_live_(most_live) {}
+  Runs(Bytes most_live, EqualBlocksAre equal_blocks)
+      : most_live_(most_live), equal_blocks_(equal_blocks) {}
 
   [[nodiscard]] CompactRun of(const TrainingPlan& plan, RepeatedPassesAre passes) const {
     if (writes_passes(plan)) {
       try {
-        return Training(plan, {most_live_, passes}).run_compact();
+        return Training(plan, {most_live_, equal_blocks_, passes}).run_compact();
       } catch (const megatron::PassesDiffer&) {  // each is carried out
       }
     }
-    return Training(plan, {most_live_}).run_compact();
+    return Training(plan, {most_live_, equal_blocks_}).run_compact();
   }
 
   [[nodiscard]] GeneratedRun of(TrainingPlan plan, int micro_batches) const {
@@ -296,6 +308,7 @@ class Runs {
 
  private:
   Bytes most_live_;
+  EqualBlocksAre equal_blocks_;
 };
 
 /// What is offloaded is counted by the run itself.
@@ -338,16 +351,15 @@ std::optional<CompactRun> from_short_runs(const TrainingPlan& plan, const ShortR
   return made;
 }
 
-CompactRun compact_run(const TrainingPlan& plan, Bytes most_live, RepeatedPassesAre passes,
-                       ShownShapes& shown) {
+CompactRun compact_run(const TrainingPlan& plan, const RunMode& mode, ShownShapes& shown) {
   require_valid(plan);
-  const Runs runs(most_live);
+  const Runs runs(mode.most_live, mode.equal_blocks);
   if (const std::optional<ShortRuns> lengths = short_runs(plan)) {
     if (std::optional<CompactRun> made = from_short_runs(plan, *lengths, runs, shown)) {
       return std::move(*made);
     }
   }
-  return runs.of(plan, passes);
+  return runs.of(plan, mode.passes);
 }
 
 }  // namespace
@@ -363,7 +375,7 @@ RequestTrace generate_step_by_step(const TrainingPlan& plan) {
 
 GeneratedRun generate_run(const TrainingPlan& plan) {
   ShownShapes shown;
-  CompactRun compact = compact_run(plan, kNoLimit, RepeatedPassesAre::written, shown);
+  CompactRun compact = compact_run(plan, {.passes = RepeatedPassesAre::written}, shown);
   if (!compact.rounds.empty()) {
     RunEvents all = lengthened(compact.run.trace, compact.rounds);
     compact.run.trace.events = std::move(all.events);
@@ -375,7 +387,8 @@ GeneratedRun generate_run(const TrainingPlan& plan) {
 std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live,
                                             ShownShapes& shown) {
   try {
-    CompactRun compact = compact_run(plan, most_live, RepeatedPassesAre::left_out, shown);
+    const RunMode mode{most_live, EqualBlocksAre::joined, RepeatedPassesAre::left_out};
+    CompactRun compact = compact_run(plan, mode, shown);
     return CompactTrace{std::move(compact.run.trace), std::move(compact.rounds)};
   } catch (const eager::LiveLimitReached&) {
     return std::nullopt;

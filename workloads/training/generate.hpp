@@ -39,7 +39,8 @@ struct GeneratedRun {
 /// The same as generate(), with the host memory.
 GeneratedRun generate_run(const TrainingPlan& plan);
 
-/// The trace of generate() without what repeats in it; nothing if blocks that are live at once hold
+/// The trace of generate() without what repeats in it, and with equal blocks that come and go
+/// together as one (Event::equal_blocks); nothing if blocks that are live at once hold
 /// more than `most_live`, which no allocator could then serve from less.
 /// `shown` is of the plan's other ranks.
 std::optional<CompactTrace> generate_within(const TrainingPlan& plan, Bytes most_live,

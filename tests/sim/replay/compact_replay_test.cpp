@@ -1,6 +1,7 @@
 // The peak of a trace with repeated rounds is that of the trace written out.
 #include "sim/replay/compact_replay.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -278,4 +279,112 @@ TEST_CASE("compact replay: a step that asks for the same from the same state rep
   CHECK(third_step_repeats(std::move(prefix)));
   // What the second kept lies behind what the first kept.
   CHECK_FALSE(third_step_repeats(three_steps({6_MiB, 6_MiB, 6_MiB}, Old::freed_after_new)));
+}
+
+namespace {
+
+/// Blocks of all sizes, and between them groups of equal ones, each as one event or as its blocks.
+class GroupWriter {
+ public:
+  explicit GroupWriter(std::uint32_t seed) : dice_(seed) {
+    joined_.trace.stream_handles = single_.stream_handles = {0};
+  }
+
+  void write() {
+    for (int i = 0; i < 120; ++i) {
+      if (dice_.one_in(4)) {
+        add_groups();
+      } else if (dice_.one_in(3) && !live_.empty()) {
+        std::swap(live_[dice_.below(live_.size())], live_.back());
+        free(live_.back());
+        live_.pop_back();
+      } else {
+        live_.push_back(allocate(size_of_request(dice_), 0));
+      }
+    }
+  }
+
+  [[nodiscard]] const CompactTrace& joined() const { return joined_; }
+
+  [[nodiscard]] const RequestTrace& single() const { return single_; }
+
+ private:
+  /// The allocations of one event: one in the first trace, and as many as it has blocks in the
+  /// other.
+  struct Made {
+    AllocationId joined;
+    std::size_t first = 0;
+    std::size_t count = 1;
+  };
+
+  void add_groups() {
+    std::vector<Made> groups;
+    for (std::uint64_t i = 0; i <= dice_.below(3); ++i) {
+      const Bytes each =
+          dice_.one_in(2) ? Bytes{1 + dice_.below(512)} : Bytes{dice_.below(3 << 20U) + 1};
+      groups.push_back(
+          allocate(each, static_cast<std::uint16_t>(1 + dice_.below(each < 1_MiB ? 9000 : 9))));
+    }
+    for (; !groups.empty(); groups.pop_back()) {
+      free(groups.back());
+    }
+  }
+
+  Made allocate(Bytes each, std::uint16_t blocks) {
+    const std::size_t count = std::max<std::size_t>(blocks, 1);
+    const Made made{AllocationId{joined_.trace.allocation_count++}, single_.allocation_count,
+                    count};
+    Event event{.value = each.count() * count,
+                .allocation = made.joined,
+                .stream = StreamId{0U},
+                .category = static_cast<Category>(each.count() % kCategoryCount),
+                .pool = blocks};
+    joined_.trace.events.push_back(event);
+    event.value = each.count();
+    event.pool = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      event.allocation = AllocationId{single_.allocation_count++};
+      single_.events.push_back(event);
+    }
+    return made;
+  }
+
+  void free(const Made& made) {
+    joined_.trace.events.push_back({.allocation = made.joined, .kind = EventKind::free});
+    for (std::size_t i = 0; i < made.count; ++i) {
+      single_.events.push_back(
+          {.allocation = AllocationId{made.first + i}, .kind = EventKind::free});
+    }
+  }
+
+  Dice dice_;
+  CompactTrace joined_;
+  RequestTrace single_;
+  std::vector<Made> live_;
+};
+
+}  // namespace
+
+TEST_CASE("compact replay: equal blocks in one event have the peaks of single ones", "[replay]") {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    GroupWriter writer(seed);
+    writer.write();
+    Dice dice(seed);
+    constexpr std::array kSettings{"", "expandable_segments:True", "roundup_power2_divisions:4",
+                                   "max_split_size_mb:21", "garbage_collection_threshold:0.4"};
+    ReplayOptions options;
+    options.version = &version_preset(dice.one_in(3) ? "2.12" : dice.one_in(2) ? "2.15" : "2.6");
+    const char* const conf = kSettings.at(seed % kSettings.size());
+    options.settings = parse_settings(conf, *options.version);
+    options.after_oom = AfterOom::stop;
+    if (dice.one_in(2)) {
+      options.capacity = Bytes{(64 + dice.below(800)) << 20U};
+    }
+    CAPTURE(seed, conf, options.version->name, options.capacity.has_value());
+    const PhasedReplay single = replay_with_phases(writer.single(), options);
+    const CompactPeaks joined = replay_compact_peaks(writer.joined(), options);
+    CHECK(joined.peak == single.result.peak);
+    CHECK(joined.at_peak == single.peaks.run.at_peak);
+    CHECK(joined.ran_out == single.peaks.out_of_memory);
+  }
 }

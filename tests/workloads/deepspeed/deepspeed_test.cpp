@@ -264,6 +264,15 @@ TEST_CASE("zero: pinned buffers take the next power of two", "[workloads][zero]"
   CHECK(paged[1].taken() == 24);
 }
 
+// Two of the model's elements on each rank, until there are none left.
+TEST_CASE("zero: a rank without an element trains along", "[workloads][zero]") {
+  const char* const release = GENERATE("0.16", "0.19");
+  TrainingPlan plan = sharded(DataParallel::zero2, 250'000);
+  plan.versions.deepspeed = release;
+  plan.parallel.rank = plan.parallel.dp - 1;
+  CHECK(generate(plan).allocation_count > 0);
+}
+
 TEST_CASE("zero: with one rank the options change nothing", "[workloads][zero]") {
   TrainingPlan plan = sharded(DataParallel::zero2, 1);
   plan.parallel.zero = {};

@@ -80,7 +80,23 @@ void mask_in_place(const Tensor& total_norm) {
   eager::end_of_frame(is_inf, is_nan, inf_or_nan, err);
 }
 
-// torch.stack(all_norms).square().sum().float(), reduced over the ranks, to the power of 1/2.
+namespace {
+
+// torch.stack(all_norms).square().sum().float(); torch.tensor(0.0) of a rank that has nothing but
+// the padding behind the last parameter.
+Tensor sum_of_squares(eager::Runtime& runtime, const TensorVector& all_norms) {
+  if (all_norms.size() == 0) {
+    return scalar(runtime, "tensor", DType::fp32);
+  }
+  Tensor total_norm = eager::stack({all_norms.begin(), all_norms.end()}, 0);
+  total_norm = make_like("square", total_norm);
+  total_norm = eager::sum(total_norm, {}, false, kDouble);
+  return make_like("to", total_norm, DType::fp32);
+}
+
+}  // namespace
+
+// Reduced over the ranks, to the power of 1/2.
 Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gradients,
                           DeepspeedRelease release) {
   TensorVector all_norms;
@@ -88,10 +104,7 @@ Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gra
     const Tensor wide = make_like("to", gradient, kDouble);
     all_norms.push_back(optim::vector_norm(wide, {}, false));
   }
-  Tensor total_norm = eager::stack({all_norms.begin(), all_norms.end()}, 0);
-  total_norm = make_like("square", total_norm);
-  total_norm = eager::sum(total_norm, {}, false, kDouble);
-  total_norm = make_like("to", total_norm, DType::fp32);
+  Tensor total_norm = sum_of_squares(group.runtime(), all_norms);
   group.all_reduce(total_norm).wait();
   total_norm = make_like("pow", total_norm);
   if (release == DeepspeedRelease::v0_19) {

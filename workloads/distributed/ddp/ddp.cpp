@@ -33,8 +33,15 @@ void verify_parameters(ProcessGroup& group, const std::vector<Tensor>& parameter
   };
   Tensor own = number(1);
   std::vector<Tensor> counts;
-  for (int rank = 0; rank < group.size(); ++rank) {
-    counts.push_back(number(1));
+  if (runtime.joins_equal_blocks) {
+    counts = eager::empty_equal(runtime, group.size(), group.size(), DType::int64);
+    for (const Tensor& count : counts) {
+      runtime.categorize(count, Category::communication);
+    }
+  } else {
+    for (int rank = 0; rank < group.size(); ++rank) {
+      counts.push_back(number(1));
+    }
   }
   group.all_gather(counts, own).wait();
   runtime.synchronize();

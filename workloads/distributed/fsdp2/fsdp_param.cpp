@@ -77,16 +77,28 @@ void FsdpParam::to_empty() {
   is_pinned_ = false;
 }
 
-// Shard._shard_tensor in distributed/tensor/placement_types.py: shares that lack rows are copied.
+// Those of other ranks than the first that lack rows are copied.
+std::vector<Tensor> FsdpParam::padded_shares() const {
+  Runtime& runtime = unsharded_.runtime();
+  const std::int64_t whole = unsharded_.size(0) / std::max<std::int64_t>(padded_sizes_.front(), 1);
+  const std::int64_t lacking = ranks_ - std::max<std::int64_t>(whole, 1);
+  if (runtime.joins_equal_blocks) {
+    const eager::OpScope op(runtime, "constant_pad_nd", 0);
+    return eager::empty_equal(runtime, lacking * eager::element_count(padded_sizes_), lacking,
+                              orig_dtype());
+  }
+  std::vector<Tensor> padded;
+  for (std::int64_t i = 0; i < lacking; ++i) {
+    const eager::OpScope op(runtime, "constant_pad_nd");
+    padded.push_back(eager::empty(runtime, padded_sizes_, orig_dtype()));
+  }
+  return padded;
+}
+
+// Shard._shard_tensor in distributed/tensor/placement_types.py.
 Tensor FsdpParam::scattered_share() const {
   Runtime& runtime = unsharded_.runtime();
-  std::vector<Tensor> padded;
-  for (int rank = 1; rank < ranks_; ++rank) {
-    if (rows_of(unsharded_.size(0), {ranks_, rank}) != padded_sizes_.front()) {
-      const eager::OpScope op(runtime, "constant_pad_nd");
-      padded.push_back(eager::empty(runtime, padded_sizes_, orig_dtype()));
-    }
-  }
+  const std::vector<Tensor> padded = padded_shares();
   const eager::OpScope op(runtime, "empty_like");
   return eager::empty(runtime, padded_sizes_, orig_dtype());
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/eager/ops.hpp"
@@ -103,6 +104,7 @@ class FsdpParam {
   [[nodiscard]] std::int64_t padded_numel() const { return eager::element_count(padded_sizes_); }
 
  private:
+  [[nodiscard]] std::vector<eager::Tensor> padded_shares() const;
   void place_shard(const eager::Tensor& block);
   eager::Tensor offloaded(eager::Tensor grad);
 
