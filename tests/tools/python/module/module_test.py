@@ -215,7 +215,7 @@ class Inputs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "other.pickle"
             before = resource.getrlimit(resource.RLIMIT_FSIZE)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
             try:
                 with self.assertRaisesRegex(hw.InputError, "File too large; raise the limit"):
                     hw.load(small_snapshot()).export(path)

@@ -20,7 +20,7 @@ class Report:
         return self._question.text("--output=-")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file, never onto one that the page is made of."""
+        # The command knows what the page is made of, and never replaces that.
         self._question.text(f"--output={os.path.abspath(path)}")
 
     def _repr_html_(self) -> str:
