@@ -14,8 +14,9 @@ SKIPPED = 4
 #: Checked with the settings of pyproject.toml, which are strict.
 STRICT = ("tools/python/module/highwater", "tests/tools/python/module/scripts/typed.py")
 #: Checked by themselves: some name their modules alike.
-PLAIN = ("tests/bench", "tests/data/edits", "tests/fuzz", "tests/tools/commands", "tests/tools/docs",
-         "tests/tools/fleet", "tests/tools/html", "tests/tools/python", "tools/docs/pictures", "tools/python/checks", "tools/python/engine",
+PLAIN = ("tests/bench", "tests/data/edits", "tests/faults", "tests/fuzz", "tests/tools/commands", "tests/tools/docs",
+         "tests/tools/fleet", "tests/tools/html", "tests/tools/options", "tests/tools/python", "tools/docs/pictures",
+         "tools/python/checks", "tools/python/engine",
          "tools/python/examples", "tools/python/frameworks", "tools/python/measure",
          "tools/python/module/learn_schemas.py", "tools/python/module/make_options.py",
          "tools/python/module/make_pages.py", "tools/python/module/make_results.py", "tools/python/mutation",
