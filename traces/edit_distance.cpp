@@ -31,9 +31,10 @@ std::optional<std::string> nearest_word(std::string_view word,
   std::optional<std::string> nearest;
   std::size_t best = std::max<std::size_t>(2, word.size() / 3 + 1);
   for (const std::string& candidate : known) {
-    const auto [shorter, longer] = std::minmax(word.size(), candidate.size());
-    if (longer - shorter >= best) {
-      continue;  // as many insertions at least
+    const std::size_t insertions =
+        std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
+    if (insertions >= best) {
+      continue;
     }
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best) {
