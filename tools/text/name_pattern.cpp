@@ -3,16 +3,29 @@
 namespace highwater {
 namespace {
 
-/// Shell patterns of * and ?.
+/// Shell patterns of * and ?. What an earlier * stands for need not be tried again once a later one
+/// is reached, so the time grows with the product of the lengths.
 bool matches(std::string_view name, std::string_view pattern) {
-  if (pattern.empty()) {
-    return name.empty();
+  std::size_t at = 0;
+  std::size_t in_pattern = 0;
+  std::size_t star = std::string_view::npos;  // the last one
+  std::size_t behind_star = 0;                // where the rest of the name begins
+  while (at < name.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      behind_star = at;
+    } else if (in_pattern < pattern.size() &&
+               (pattern[in_pattern] == '?' || pattern[in_pattern] == name[at])) {
+      ++in_pattern;
+      ++at;
+    } else if (star != std::string_view::npos) {
+      in_pattern = star + 1;
+      at = ++behind_star;
+    } else {
+      return false;
+    }
   }
-  if (pattern.front() == '*') {
-    return matches(name, pattern.substr(1)) || (!name.empty() && matches(name.substr(1), pattern));
-  }
-  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
-         matches(name.substr(1), pattern.substr(1));
+  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
 }
 
 }  // namespace
