@@ -6,8 +6,17 @@
 #include <vector>
 
 namespace highwater {
+namespace {
+
+/// A variable of a script may hold a mebibyte, and the time grows with the product of the lengths.
+constexpr std::size_t kLongestWord = 256;
+
+}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  if (const std::size_t longer = std::max(a.size(), b.size()); longer > kLongestWord) {
+    return longer;
+  }
   using Row = std::vector<std::size_t>;
   Row row(b.size() + 1);
   Row above;

@@ -10,7 +10,7 @@
 namespace highwater {
 
 /// Insertions, removals, replacements and swaps of neighbours that turn `a` into `b` (optimal
-/// string alignment).
+/// string alignment). Of what is longer than any word, the length: nobody meant it to be another.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The word of `known` that `word` was probably meant to be: at most a third of it differs, or one
