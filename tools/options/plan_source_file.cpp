@@ -80,9 +80,11 @@ InputError no_recording(const std::string& path, const std::string& name) {
              ? InputError(name, "", "is no recording",
                           "give a configuration as a file: its name says what it is (.yaml, "
                           ".yml, .toml, .json, .sh)")
-             : InputError(name, "", "is no recording, nor a configuration by its name",
-                          "name it .yaml, .yml, .toml or .json, or .sh if it is a launch "
-                          "script");
+             : InputError(
+                   name, "",
+                   "is not a recording, and its name does not say that it is a configuration",
+                   "name it .yaml, .yml, .toml or .json, or .sh if it is a launch "
+                   "script");
 }
 
 TraceFile read_recorded_file(const std::string& path) {
@@ -302,13 +304,15 @@ bool names_titan_module(const LaunchLine& line) {
          line.options.find("module") != nullptr && line.options.find("config") != nullptr;
 }
 
-/// The options of a launch line as they were typed.
+/// The options of a launch line as they were typed. torchtitan takes no other words; one would be a
+/// Python file to run, which only --from itself may name.
 std::vector<std::string> words_of(const SettingList& options) {
   std::vector<std::string> words;
   for (const Setting& option : options.list()) {
-    if (option.key != "argument") {
-      words.push_back("--" + option.key);
+    if (option.key == "argument") {
+      continue;
     }
+    words.push_back("--" + option.key);
     if (option.kind != SettingKind::boolean) {
       words.push_back(option.value);
     }
