@@ -39,9 +39,8 @@ class ProgramBan {
 /// To be called by whatever is about to start `program`. @throws InputError under a ban
 inline void require_programs(std::string_view program) {
   if (const std::string* const file = program_ban()) {
-    throw InputError(*file, "", "asks for work that starts " + std::string(program),
-                     "a file that was sent may start no program; give its command yourself, "
-                     "without shards");
+    throw InputError(*file, "", "needs to start " + std::string(program),
+                     "merge starts no program; run the command itself, without shards");
   }
 }
 

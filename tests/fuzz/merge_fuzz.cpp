@@ -17,7 +17,7 @@ namespace {
 
 using namespace highwater;
 
-/// Small inputs that the commands name: what is not in the part is carried out.
+/// Small inputs that the commands name.
 std::string folder() {
   static const test::TempDir kFolder;
   static const bool kIsWritten = [] {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/fuzz/text_form.hpp"
 #include "traces/error.hpp"
-#include "traces/formats/bytes/byte_sink.hpp"
-#include "traces/formats/text/text_trace.hpp"
+#include "traces/formats/bytes/byte_source.hpp"
 
 namespace {
 
@@ -17,12 +17,6 @@ using namespace highwater;
 
 RequestTrace read(std::span<const std::byte> bytes) {
   return read_text_trace(*memory_source(bytes, "fuzz"));
-}
-
-std::vector<std::byte> written(const RequestTrace& trace) {
-  MemorySink sink;
-  write_text_trace(trace, sink);
-  return sink.bytes();
 }
 
 }  // namespace
@@ -40,8 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
   }
-  const std::vector<std::byte> once = written(trace);
-  if (written(read(once)) != once) {
+  const std::vector<std::byte> once = fuzz::text_form(trace);
+  if (fuzz::text_form(read(once)) != once) {
     std::abort();
   }
   return 0;

@@ -37,11 +37,11 @@ void require_allowed(const PartFiles& parts, const Arguments& words) {
     return each.merging == Merging::allowed && each.name == words.front();
   };
   if (words.empty() || std::ranges::none_of(commands(), is_allowed)) {
-    throw InputError(parts.name(), "command",
-                     words.empty()
-                         ? "is missing"
-                         : fmt::format("is '{}', which no part can ask for", words.front()),
-                     "merge parts that --shard has written");
+    throw InputError(
+        parts.name(), "command",
+        words.empty() ? "is missing"
+                      : fmt::format("is '{}', which merge does not run for a part", words.front()),
+        "merge parts that --shard wrote");
   }
 }
 

@@ -21,7 +21,7 @@ struct NumberedAnswer {
   json::object answer;
 };
 
-/// Nothing for a line that is no answer.
+/// Nothing for a line that is not an answer.
 std::optional<NumberedAnswer> read_answer(const std::string& line) {
   json::error_code broken;
   json::value value = json::parse(line, broken);
@@ -75,7 +75,7 @@ void PythonConversation::take_answers() {
     std::optional<NumberedAnswer> read = read_answer(*line);
     const std::lock_guard lock(lock_);
     if (!read || read->number > asked_) {
-      throw process_.failure(fmt::format("says what is no answer: {}{}",
+      throw process_.failure(fmt::format("sent something that is not an answer: {}{}",
                                          line->substr(0, kShownOfLine),
                                          line->size() > kShownOfLine ? "..." : ""));
     }

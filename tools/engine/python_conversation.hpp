@@ -33,7 +33,7 @@ class PythonConversation {
   /// What it says by itself when it has started. @throws as ask()
   boost::json::object greeting(std::chrono::seconds limit) { return answer(0, limit); }
 
-  /// @throws PythonEnded @throws InputError if no answer comes in time, or it says what is none
+  /// @throws PythonEnded @throws InputError if no answer comes in time, or something else comes
   /// @throws Cancelled
   boost::json::object ask(boost::json::object question, std::chrono::seconds limit);
 

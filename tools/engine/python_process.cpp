@@ -204,7 +204,7 @@ std::optional<std::string> PythonProcess::take_line() {
   if (end == std::string::npos) {
     searched_ = unread_.size();
     if (searched_ > kLongestLine) {
-      throw failure(fmt::format("a line of more than {} MiB is no answer", kLongestLine >> 20U));
+      throw failure(fmt::format("sent an answer of more than {} MiB", kLongestLine >> 20U));
     }
     return std::nullopt;
   }

@@ -21,7 +21,7 @@ namespace highwater {
 
 class PythonProcess {
  public:
-  /// Longer lines are no answers.
+  /// A longer line is an error.
   static constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
 
   /// Starts `command` (searched for in PATH) with only `environment`. @throws InputError if it

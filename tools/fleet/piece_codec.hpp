@@ -111,7 +111,7 @@ class PieceReader {
  public:
   /// @throws Error for what no result of this version is made of
   [[noreturn]] static void fail() {
-    throw Error("a result that this version of the program has not written; run the command again");
+    throw Error("not a result that this version of the program writes; run the command again");
   }
 
   explicit PieceReader(std::string_view bytes) : rest_(bytes) {}

@@ -76,7 +76,8 @@ Complaint complaint_about_file(const std::string& name) {
   const bool is_special =
       fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
   if (name == "-" || is_special) {
-    return fmt::format("names {}, which is no file", name == "-" ? "standard input" : name);
+    return fmt::format("names {}, which is not a file or a folder",
+                       name == "-" ? "standard input" : name);
   }
   return std::nullopt;
 }
@@ -121,7 +122,7 @@ Complaint complaint_about_option(const po::option& option) {
   const std::string& name = option.string_key;
   const bool is_positional = option.position_key >= 0;
   if (!is_positional && !contains(kValues, name) && find_option(name) == nullptr) {
-    return "is no option of the answer alone";
+    return "is not an option that a part may carry";
   }
   for (const std::string& value : option.value) {
     if (Complaint complaint = complaint_about_value(name, value)) {
@@ -149,9 +150,10 @@ std::string name_of(const po::option& option) {
 void check_of_merge(const PartFiles& parts, const Command& command,
                     const po::parsed_options& words) {
   if (command.merging == Merging::refused) {
-    throw InputError(parts.name(), "command",
-                     fmt::format("is 'highwater {}', which no part can ask for", command.name),
-                     "merge parts that --shard has written");
+    throw InputError(
+        parts.name(), "command",
+        fmt::format("is 'highwater {}', which merge does not run for a part", command.name),
+        "merge parts that --shard wrote");
   }
   for (const po::option& option : words.options) {
     if (parts.is_typed(option.string_key)) {
@@ -159,7 +161,7 @@ void check_of_merge(const PartFiles& parts, const Command& command,
     }
     if (const Complaint complaint = complaint_of_merge(option)) {
       throw InputError(parts.name(), "command", fmt::format("{}: {}", name_of(option), *complaint),
-                       "a part may only hold values; merge parts that --shard has written");
+                       "a part may only carry plain values; merge parts that --shard wrote");
     }
   }
 }
@@ -171,16 +173,16 @@ bool is_of_shard(const po::option& option) {
 void check_of_shard(const po::parsed_options& words) {
   for (const po::option& option : words.options) {
     if (contains(std::span(kPlaces).subspan(kShardPlaces), option.string_key)) {
-      throw UsageError(fmt::format("--{0}: a shard writes its part alone; give --{0} to merge",
-                                   option.string_key));
+      throw UsageError(fmt::format(
+          "--{0} does not apply to a shard, which writes only its part; give it to merge",
+          option.string_key));
     }
     if (is_of_shard(option) || option.string_key == "help" || option.string_key == "help-all") {
       continue;
     }
     if (const Complaint complaint = complaint_about_option(option)) {
-      throw UsageError(
-          fmt::format("{}: {}; merge would refuse parts of this command; omit it, or --shard",
-                      name_of(option), *complaint));
+      throw UsageError(fmt::format("{}: {}, so merge would refuse the parts; omit it or --shard",
+                                   name_of(option), *complaint));
     }
   }
 }

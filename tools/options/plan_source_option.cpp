@@ -71,8 +71,9 @@ Table keys_table(const PlanSource& source) {
 }
 
 std::string sentence_about(const PlanSource& source, const SourceKey& key) {
-  return printable(
-      fmt::format("{}: {} {}: not supported: {}", source.file, key.key, key.value, key.meaning));
+  return printable(fmt::format("{}: {} {}: not supported: {}", source.file,
+                               shortened(key.key, kWidestCell), shortened(key.value, kWidestCell),
+                               shortened(key.meaning, kWidestCell)));
 }
 
 /// What a file lacks and someone else gives is no longer missing.

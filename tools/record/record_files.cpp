@@ -47,7 +47,7 @@ std::filesystem::path folder_prefix() {
   const std::filesystem::path prefix = temporary_folder() / kPrefix;
   if (prefix.string().find(':') !=
       std::string::npos) {  // which separates the folders on PYTHONPATH
-    throw InputError(prefix.string(), "", "the colon in its name hides it from Python",
+    throw InputError(prefix.string(), "", "Python cannot use a folder with a colon in its name",
                      "set TMPDIR to a folder without a colon in its name");
   }
   return prefix;

@@ -72,14 +72,19 @@ void Runtime::append(Event event) {
   ++event_count_;
 }
 
-// Only here: what frees does so in destructors, which must not throw.
-Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
+// Asks for cancellation only here: what frees does so in destructors, which must not throw.
+Ref<Storage> Runtime::new_storage(std::int64_t bytes, Place place) {
   stop_if_cancelled_at(event_count_);
   Ref<Storage> storage(new Storage);
   storage->runtime = this;
   storage->bytes = bytes;
   storage->place = place;
   storage->device = device;
+  return storage;
+}
+
+Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
+  Ref<Storage> storage = new_storage(bytes, place);
   if (gets_block(*storage)) {
     open_block(*storage);
   } else if (place == Place::host && counts_host_memory && bytes > 0) {
@@ -89,12 +94,8 @@ Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
 }
 
 Ref<Storage> Runtime::allocate_equal_blocks(std::int64_t bytes, std::uint16_t count) {
-  stop_if_cancelled_at(event_count_);
-  Ref<Storage> storage(new Storage);
-  storage->runtime = this;
-  storage->bytes = bytes;
+  Ref<Storage> storage = new_storage(bytes, Place::cuda);
   storage->equal_blocks = count;
-  storage->device = device;
   if (gets_block(*storage)) {
     open_block(*storage);
   }

@@ -268,6 +268,9 @@ class Runtime {
     bool operator==(const SiteKey&) const = default;
   };
 
+  /// Without a block.
+  Ref<Storage> new_storage(std::int64_t bytes, Place place);
+
   struct SiteHash {
     std::size_t operator()(const SiteKey& key) const;
   };

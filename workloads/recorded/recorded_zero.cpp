@@ -81,7 +81,7 @@ void read_deepspeed(const Field& dist, TrainingPlan& plan) {
   set_options(plan, kDeepspeedFields, dist);
   const auto stage = static_cast<std::size_t>(dist.at("stage").small_count());
   if (stage >= kStages.size()) {
-    throw Unsupported{fmt::format("stage {} of ZeRO does not exist", stage)};
+    throw Unsupported{fmt::format("ZeRO has no stage {}", stage)};
   }
   plan.parallel.dp_kind = kStages[stage];
   if (const auto zero = dist.find("zero")) {

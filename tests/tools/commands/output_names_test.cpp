@@ -231,7 +231,8 @@ TEST_CASE("outputs: no option of a command overwrites an input", "[cli][outputs]
   CHECK(tried > 100);
 }
 
-TEST_CASE("outputs: the same command lines write a file that is no input", "[cli][outputs]") {
+TEST_CASE("outputs: the same command lines may replace a file that they do not read",
+          "[cli][outputs]") {
   const Inputs inputs;
   for (const Line& line : lines()) {
     for (const OptionSummary& option : options_of(command(line.command))) {

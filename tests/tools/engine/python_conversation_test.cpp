@@ -1,6 +1,6 @@
 // Rules: each question gets its own answer, whatever the order and whatever is printed besides, and
-// a process that has ended, says nothing or says what is no answer is noticed. The process is a
-// shell, which needs no Python.
+// a process that has ended, stays silent or sends something else than an answer is noticed. The
+// process is a shell, which needs no Python.
 #include "tools/engine/python_conversation.hpp"
 
 #include <future>
@@ -59,7 +59,7 @@ TEST_CASE("conversation: an answer that does not come in time", "[engine]") {
                     Contains("no answer in 0 s") && Contains("--python"));
 }
 
-TEST_CASE("conversation: what is printed is no answer", "[engine]") {
+TEST_CASE("conversation: text that Python prints is not taken for an answer", "[engine]") {
   Shell shell("echo 'Loading modules'; echo '{\"number\": 0}'; echo oh >&2; " +
               std::string(kSecondFirst));
   CHECK(shell.conversation.greeting(kLong).at("torch") == "2.15.0");
@@ -71,21 +71,20 @@ TEST_CASE("conversation: silence ends with what was printed last", "[engine]") {
                     Contains("no answer in 1 s; the last that it printed: waiting for a licence"));
 }
 
-TEST_CASE("conversation: what is no answer reaches those who wait for one", "[engine]") {
+TEST_CASE("conversation: a broken answer is an error for whoever waits for it", "[engine]") {
   const std::string line = GENERATE("no JSON", "[]", R"({"torch": 1})", R"({"number": "0"})",
                                     R"({"number": -1})", R"({"number": 1})", R"({"number": 0.5})");
   CAPTURE(line);
   Shell shell("echo '" + line + "' >&0; read until_the_end");
   CHECK_THROWS_WITH(shell.conversation.greeting(kLong),
-                    Contains("no answer: " + line) && Contains("--python /bin/sh"));
+                    Contains("not an answer: " + line) && Contains("--python /bin/sh"));
   CHECK_THROWS_AS(shell.conversation.ask(json::object{}, kLong), InputError);
 }
 
 TEST_CASE("conversation: a line has a bound, and so has what is kept of the prints", "[engine]") {
   Shell shell("echo last; while :; do head -c 1000000 /dev/zero >&0 || exit; done");
-  CHECK_THROWS_WITH(
-      shell.conversation.greeting(kLong),
-      Contains("a line of more than 16 MiB is no answer") && Contains("printed: last"));
+  CHECK_THROWS_WITH(shell.conversation.greeting(kLong),
+                    Contains("sent an answer of more than 16 MiB") && Contains("printed: last"));
   Shell noisy("head -c 3000000 /dev/zero | tr '\\0' 'x'; " + std::string(kSecondFirst));
   CHECK(noisy.conversation.greeting(kLong).at("torch") == "2.15.0");
 }

@@ -65,7 +65,7 @@ std::vector<std::string> options_of(std::string_view command) {
 
 }  // namespace
 
-TEST_CASE("a part asks for nothing but the commands that are allowed") {
+TEST_CASE("merge runs only the commands that are allowed") {
   const TempDir folder;
   std::vector<std::string_view> allowed;
   for (const Command& command : commands()) {
@@ -76,7 +76,8 @@ TEST_CASE("a part asks for nothing but the commands that are allowed") {
     INFO(command.name);
     const CommandRun result = merged(folder, {std::string(command.name), "--help"});
     CHECK(result.code == ExitCode::bad_input);
-    CHECK_THAT(result.err, Contains("part: command: is '" + std::string(command.name) + "'"));
+    CHECK_THAT(result.err, Contains("part: command: is '" + std::string(command.name) +
+                                    "', which merge does not run"));
     CHECK(result.out.empty());
   }
   CHECK(allowed ==
@@ -85,7 +86,7 @@ TEST_CASE("a part asks for nothing but the commands that are allowed") {
   CHECK(merged(folder, {"--version"}).code == ExitCode::bad_input);
 }
 
-TEST_CASE("a part runs no program") {
+TEST_CASE("a part cannot make merge start a program") {
   const TempDir folder;
   const std::string program = folder / "program";
   test::write_file(program, fmt::format("#!/bin/sh\ntouch {}\n", (folder / "ran").string()));
@@ -118,7 +119,7 @@ TEST_CASE("a part runs no program") {
   }
 }
 
-TEST_CASE("a part writes no file and reads no device") {
+TEST_CASE("a part cannot make merge write a file or read a device") {
   const TempDir folder;
   const std::string victim = folder / "victim";
   test::write_file(victim, "precious");
@@ -145,7 +146,7 @@ TEST_CASE("a part writes no file and reads no device") {
   CHECK(folder.file_count() == 3);
 }
 
-TEST_CASE("every option of the commands in parts is known to be a value, or refused") {
+TEST_CASE("every option of these commands is listed as a value, or refused") {
   constexpr std::array<std::string_view, 10> kRefused{
       "help", "help-all", "print-options", "print-grid", "reference", "published", "for",
       // of a plan, with values that are refused: python and some of engine
@@ -165,7 +166,7 @@ TEST_CASE("every option of the commands in parts is known to be a value, or refu
   }
 }
 
-TEST_CASE("what parts lack is not carried out, and no number in them is believed") {
+TEST_CASE("merge does not compute missing results, and checks the numbers in a part") {
   const TempDir folder;
   CHECK_THAT(merged(folder, {"scan", kScanned}).err, Contains("lacks the result of piece 1 of"));
   CHECK_THAT(
@@ -192,8 +193,9 @@ TEST_CASE("a shard whose parts merge would refuse is refused") {
   const std::string shard = fmt::format(" --shard 1/2 --output {}", (folder / "part").string());
   CHECK_THAT(run_line("simulate --model gpt2 --engine torch" + shard).err,
              Contains("--engine: names the engine torch, which starts Python"));
-  CHECK_THAT(run_line(fmt::format("scan {} --html x.html{}", kScanned, shard)).err,
-             Contains("--html: a shard writes its part alone; give --html to merge"));
+  CHECK_THAT(
+      run_line(fmt::format("scan {} --html x.html{}", kScanned, shard)).err,
+      Contains("--html does not apply to a shard, which writes only its part; give it to merge"));
   CHECK(folder.file_count() == 0);
 }
 
@@ -252,7 +254,7 @@ class ForgedParts {
 
 }  // namespace
 
-TEST_CASE("results that were made up end as an answer or as an error of the part") {
+TEST_CASE("forged results lead to an answer or to an error, never to a crash") {
   const TempDir folder;
   std::mt19937 random(20261128);
   for (const std::string& line : {

@@ -55,8 +55,8 @@ TEST_CASE("from: a file names no code to run as its model", "[cli][from]") {
   CHECK(result.code == ExitCode::usage);
   CHECK_THAT(result.err,
              Contains("train.yaml: model_name_or_path model.py:make: not supported: names Python "
-                      "code to run, 'model.py:make', which a file cannot do; give --model on the "
-                      "command line"));
+                      "code to run ('model.py:make'), which a file is not allowed to do; give "
+                      "--model on the command line"));
   CHECK(run({"simulate", "--from", folder / "train.yaml", "--model", "gpt2", "--precision", "fp32"})
             .code == ExitCode::ok);
 }
@@ -422,8 +422,8 @@ TEST_CASE("from: what is no configuration says what it is", "[cli][from]") {
   }
   CHECK_THAT(error_of(folder.path()), Contains("is a directory; name the configuration"));
   write_file(folder / "list", "a.yaml\nb.yaml\n");
-  CHECK_THAT(error_of(folder / "list"),
-             Contains("is no recording, nor a configuration by its name; name it .yaml"));
+  CHECK_THAT(error_of(folder / "list"), Contains("is not a recording, and its name does not say "
+                                                 "that it is a configuration; name it .yaml"));
 }
 
 TEST_CASE("from: a key that stands twice in a file that a trainer reads", "[cli][from]") {

@@ -172,7 +172,7 @@ class Sources(unittest.TestCase):
     def test_text_in_the_place_of_a_size_is_refused(self):
         for more in ({"vocab_size": "8)+run("}, {"vision_config": Config(image_size={"height": "1)+run(", "width": 2})},
                      {"vision_config": Config(image_size=["1", "2"])}):
-            with self.subTest(more=more), self.assertRaisesRegex(sizes.Unknown, "is no whole number"):
+            with self.subTest(more=more), self.assertRaisesRegex(sizes.Unknown, "is not a whole number"):
                 sizes.Sizes(Config(**more))
 
     def test_a_model_for_one_size_of_images_is_made_for_the_one_that_is_given(self):

@@ -169,7 +169,7 @@ class RequestReader {
 
   void require_stream(const Event& event) {
     if (!event.stream.has_value()) {
-      in_.fail("an operation on a stream that names none");
+      in_.fail("an operation that needs a stream and names none");
     }
   }
 
@@ -179,7 +179,7 @@ class RequestReader {
     const bool names_allocation =
         event.kind == alloc || event.kind == free || event.kind == record_stream;
     if (names_allocation && !event.allocation.has_value()) {
-      in_.fail("an operation on an allocation that names none");
+      in_.fail("an operation that needs an allocation and names none");
     }
     if (event.kind == alloc || event.kind == record_stream || event.kind == stream_done) {
       require_stream(event);

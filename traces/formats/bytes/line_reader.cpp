@@ -59,7 +59,7 @@ bool LineReader::fill() {
   begin_ = 0;
   if (end_ > kLongestLine) {
     throw InputError(source_->name(), fmt::format("line {}", number_ + 1),
-                     "longer than 16 MiB, so this is no text of lines", "check the file name");
+                     "longer than 16 MiB, so this is not a text file", "check the file name");
   }
   if (end_ == buffer_.size()) {
     buffer_.resize(2 * buffer_.size());

@@ -185,7 +185,7 @@ class Interpreter(unittest.TestCase):
                     python.chmod(0o755)
                     words = {"model": "gpt2", "engine": "torch", "python": str(python)}
                     said = outcome(lambda: hw.simulate(**words))
-                    self.assertIn("no answer", said)
+                    self.assertIn("not an answer", said)
                     self.assertEqual(said, program("simulate", *(part for key, value in words.items()
                                                                  for part in (f"--{key}", value))))
 

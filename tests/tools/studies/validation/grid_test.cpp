@@ -159,9 +159,10 @@ TEST_CASE("grid: what is wrong in a file is said with its field", "[cli][grid]")
         "cases[0].use_cache: --use-cache is given twice");
   check(R"({"grids": {}})", "grids: unknown field; a grid file has the fields grid and cases");
   check(R"({"grid": {"model": "gpt2", "engine": "torch", "python": ["./program"]}})",
-        "grid.python[0]: names a program to run, './program', which a file cannot do");
+        "grid.python[0]: names a program to run ('./program'), which a file is not allowed to do");
   check(R"({"cases": [{"model": "model.py:make"}]})",
-        "cases[0].model: names Python code to run, 'model.py:make', which a file cannot do");
+        "cases[0].model: names Python code to run ('model.py:make'), which a file is not allowed "
+        "to do");
   check("{}", "contains no plans");
   check("[]", "expected an object");
   check("{", "byte 1: not JSON");

@@ -101,7 +101,7 @@ TEST_CASE("binary_trace: an operation says on what", "[traces][binary]") {
     trace.stream_handles = {0};
     trace.allocation_count = 1;
     trace.events.push_back(event);
-    CHECK_THROWS_WITH(survives(trace), Catch::Contains("that names none"));
+    CHECK_THROWS_WITH(survives(trace), Catch::Contains("and names none"));
   }
 }
 

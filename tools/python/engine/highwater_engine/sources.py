@@ -207,7 +207,7 @@ def _facts_of_diffusers(name, is_folder, size):
 def _whole(name, value):
     """@raises LookupError for what would be text in a script"""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise LookupError(f"{name} {value!r} is no whole number")
+        raise LookupError(f"{name} {value!r} is not a whole number")
     return value
 
 

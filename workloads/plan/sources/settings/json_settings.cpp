@@ -64,7 +64,8 @@ class JsonSettings : public detail::JsonEvents {
 
   void require_keys() const {
     if (depth_ == 0) {
-      throw InputError(*file_, "", "JSON without keys", "give the configuration of a training run");
+      throw InputError(*file_, "", "JSON that has no keys",
+                       "give the configuration of a training run");
     }
   }
 

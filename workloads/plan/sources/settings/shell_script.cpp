@@ -72,7 +72,7 @@ class ShellReader {
     const std::size_t nul = place_.script.find('\0');
     if (nul != std::string_view::npos) {
       ShellPlace{place_.script, place_.file, nul}.fail(
-          "a NUL byte, which no shell script has",
+          "a NUL byte, which a shell script cannot contain",
           "save the script as plain text (UTF-8), or give the launch line itself in quotes");
     }
   }

@@ -304,7 +304,7 @@ std::optional<Items> ShellVariables::arithmetic(const std::string& reference) {
 std::optional<Items> ShellVariables::items_of(const std::string& reference) {
   constexpr std::size_t kDeepest = 64;
   if (depth_ >= kDeepest) {
-    place_->fail(fmt::format("variables inside of each other, more than {} deep", kDeepest),
+    place_->fail(fmt::format("variables nested more than {} deep", kDeepest),
                  "give the launch line itself, in quotes, without the variables");
   }
   ++depth_;

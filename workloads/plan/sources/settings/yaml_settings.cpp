@@ -117,8 +117,8 @@ class YamlSettings {
   void replay(const YamlEvent& alias) {
     const Anchored meant = anchors_[alias.anchor];
     if (meant.end == 0) {
-      throw InputError(*file_, fmt::format("line {}", alias.line), "an alias of what it stands in",
-                       "write the value itself");
+      throw InputError(*file_, fmt::format("line {}", alias.line),
+                       "an alias that refers to the value around it", "write the value itself");
     }
     for (std::size_t i = meant.begin; i < meant.end; ++i) {
       carry_out(kept_[i]);
@@ -140,7 +140,8 @@ class YamlSettings {
 
   void take_value(const YamlEvent& event) {
     if (levels_.empty() && event.kind != YamlEvent::Kind::begin_map) {
-      throw InputError(*file_, "", "YAML without keys", "give the configuration of a training run");
+      throw InputError(*file_, "", "YAML that has no keys",
+                       "give the configuration of a training run");
     }
     const bool is_mapping = event.kind == YamlEvent::Kind::begin_map;
     if (is_mapping) {
@@ -232,7 +233,7 @@ SettingList parse_yaml(std::string_view text, const std::string& file) {
   std::istringstream in{std::string(text)};
   YAML::Parser parser(in);
   if (!parser.HandleNextDocument(events)) {
-    throw InputError(file, "", "YAML without keys", "give the configuration of a training run");
+    throw InputError(file, "", "YAML that has no keys", "give the configuration of a training run");
   }
   return settings.finish();
 }

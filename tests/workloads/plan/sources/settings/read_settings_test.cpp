@@ -74,13 +74,13 @@ TEST_CASE("settings: YAML's quoted words, merged keys, references", "[plan][sett
 TEST_CASE("settings: broken files are refused with the place", "[plan][settings]") {
   CHECK_THROWS_WITH(read_yaml_settings("a: [1, 2\nb: 3\n", "x.yaml"),
                     Contains("x.yaml: line 2") && Contains("not YAML"));
-  CHECK_THROWS_WITH(read_yaml_settings("- a\n- b\n", "x.yaml"), Contains("YAML without keys"));
+  CHECK_THROWS_WITH(read_yaml_settings("- a\n- b\n", "x.yaml"), Contains("YAML that has no keys"));
   CHECK_THROWS_WITH(read_yaml_settings("? [a, b]\n: 1\n", "x.yaml"),
                     Contains("line 1") && Contains("a key that is a list"));
   CHECK_THROWS_WITH(read_toml_settings("a = 1\nb = \n", "x.toml"),
                     Contains("x.toml: line 2") && Contains("not TOML"));
   CHECK_THROWS_WITH(read_json_settings("{\"a\": }", "x.json"), Contains("x.json: byte"));
-  CHECK_THROWS_WITH(read_json_settings("[1]", "x.json"), Contains("JSON without keys"));
+  CHECK_THROWS_WITH(read_json_settings("[1]", "x.json"), Contains("JSON that has no keys"));
 }
 
 TEST_CASE("settings: aliases that multiply are refused, not expanded", "[plan][settings]") {
@@ -186,7 +186,8 @@ TEST_CASE("settings: aliases are what they stand for, within the limits", "[plan
   CHECK(settings.text("e") == "x,2");
   CHECK(settings.whole("x") == 7);
   CHECK(settings.text("g.0.c") == "x");
-  CHECK_THROWS_WITH(yaml_of("a: &a {b: *a}"), Contains("line 1: an alias of what it stands in"));
+  CHECK_THROWS_WITH(yaml_of("a: &a {b: *a}"),
+                    Contains("line 1: an alias that refers to the value around it"));
   std::string bomb = "a0: &a0 [x, x]\n";
   for (int i = 1; i < 40; ++i) {
     bomb += fmt::format("a{}: &a{} [*a{}, *a{}]\n", i, i, i - 1, i - 1);

@@ -54,7 +54,7 @@ def number(name, value):
     """A whole number that becomes part of a script: a configuration may be anybody's, and text in it would be code there.
     @raises Unknown"""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise Unknown(f"{name} {value!r}, which is no whole number")
+        raise Unknown(f"{name} {value!r}, which is not a whole number")
     return value
 
 

@@ -37,7 +37,7 @@ bool is_any_on(const SettingList& all, std::initializer_list<std::string_view> p
 std::optional<std::string> text_of(const SettingList& all,
                                    std::initializer_list<std::string_view> patterns);
 
-/// "5e8", "5E8" and "500000000" are 500000000; absent for what is no whole number.
+/// "5e8", "5E8" and "500000000" are 500000000; absent for what is not a whole number.
 std::optional<long long> whole_number(std::string_view text);
 
 /// "$MODEL", "<path_to_model>", "...": a place that the reader has to fill in.
