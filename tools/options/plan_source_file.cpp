@@ -96,8 +96,9 @@ TraceFile read_recorded_file(const std::string& path) {
   if (!looks_like_trace_file(source->head())) {
     throw no_recording(path, source->name());
   }
-  return path == "-" ? read_trace_source(std::move(source), StackMode::skip)
-                     : read_trace_file(path, StackMode::skip);
+  return is_file(path)
+             ? read_trace_file(path, StackMode::skip)
+             : read_trace_source(std::move(source), StackMode::skip);  // a pipe comes once
 }
 
 PlanSource read_recording(const std::string& path) {
@@ -183,7 +184,7 @@ class LaunchReader {
       follow(setting);
     }
     for (std::size_t i = 0; i < own.list().size(); ++i) {
-      if (!leave_to_program(own.list()[i])) {
+      if (!leave_to_program(own.list()[i], own)) {
         follow(own.list()[i]);
       }
     }
@@ -194,7 +195,7 @@ class LaunchReader {
  private:
   /// A program that reads a file itself, with its own values for what that leaves open, is told
   /// where it is.
-  bool leave_to_program(const Setting& setting) {
+  bool leave_to_program(const Setting& setting, const SettingList& all) {
     const auto path = names_settings(setting) ? find_file(setting.value, *file_) : std::nullopt;
     if (program_ == nullptr || !path) {
       return false;
@@ -203,12 +204,12 @@ class LaunchReader {
     if (rule == nullptr || rule->use != KeyRule::Use::context) {
       return false;
     }
-    if (!left_.insert(common_key(setting.key)).second) {
-      return true;
+    if (all.find(setting.key) != &setting) {
+      return true;  // a later one wins
     }
     for (std::size_t i = 0; i < line_.options.list().size(); ++i) {
       const Setting& own = line_.options.list()[i];
-      if (own.key == setting.key) {
+      if (is_same_key(own.key, setting.key)) {
         line_.options.replace_value(i, *path, own.kind);
       }
     }
@@ -241,7 +242,6 @@ class LaunchReader {
   const std::string* file_;
   const Program* program_;  ///< of the line with what was followed; nullptr: not known
   std::set<std::string> followed_;
-  std::set<std::string> left_;  ///< keys whose files the program reads itself
   std::vector<PlanSource> sources_;
 };
 

@@ -47,6 +47,31 @@ TEST_CASE("from: the command line that it stands for, and each key", "[cli][from
   CHECK_THAT(shown, Contains("releases.accelerate") && Contains("no effect"));
 }
 
+TEST_CASE("from: of a file that is named twice the last one counts", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "a.json", R"({"zero_optimization": {"stage": 1}})");
+  write_file(folder / "b.json", R"({"zero_optimization": {"stage": 3}})");
+  const auto options = [&](const std::string& line) {
+    return run({"simulate", "--print-options", "--from",
+                "deepspeed run_clm.py --model_name_or_path gpt2 " + line})
+        .out;
+  };
+  const std::string a = folder / "a.json";
+  const std::string b = folder / "b.json";
+  CHECK_THAT(options("--deepspeed " + a + " --deepspeed " + b), Contains("--dp-kind zero3"));
+  CHECK_THAT(options("--deepspeed " + b + " --deepspeed " + a), Contains("--dp-kind zero1"));
+}
+
+TEST_CASE("from: the file of FSDP's own configuration", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "fsdp.json", R"({"fsdp_version": 2, "activation_checkpointing": true})");
+  const CommandRun result = run({"simulate", "--print-options", "--from",
+                                 "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path gpt2 "
+                                 "--fsdp full_shard --fsdp_config " +
+                                     (folder / "fsdp.json").string()});
+  CHECK_THAT(result.out, Contains("fsdp_config.fsdp_version") && Contains("--dp-kind fsdp2"));
+}
+
 TEST_CASE("from: a file names no code to run as its model", "[cli][from]") {
   const TempDir folder;
   write_file(folder / "model.py", "def make():\n    pass\n");

@@ -10,7 +10,7 @@ namespace highwater {
 std::optional<std::string> configuration_text(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (error || !std::filesystem::exists(status) || std::filesystem::is_directory(status)) {
+  if (error || !std::filesystem::is_regular_file(status)) {
     return std::nullopt;
   }
   return read_text_file(path, {.size = kLargestConfiguration,

@@ -1,5 +1,7 @@
 #include "workloads/plan/sources/settings/key_pattern.hpp"
 
+#include <algorithm>
+
 #include "workloads/plan/sources/settings/setting.hpp"
 
 namespace highwater {

@@ -127,7 +127,8 @@ void read_fsdp_file(const Setting& setting, const SettingList& all, SourceKeys& 
   }
   SettingList part;
   SettingList with_file = all;
-  for (Setting row : read_json_settings(text, setting.value).list()) {
+  const SettingList file = read_json_settings(text, setting.value);
+  for (Setting row : file.list()) {
     row.key = "fsdp_config." + row.key;
     with_file.add(row);
     part.add(std::move(row));
