@@ -1,4 +1,4 @@
-// Work that must start no program: what a file that was sent asks for (merge).
+// Work that a file asks for (merge): it starts no program, and reads nothing but files.
 //
 // A thread that starts others hands its ban on, as it does a cancellation.
 #pragma once

@@ -9,6 +9,7 @@
 
 #include "allocator/settings/version.hpp"
 #include "traces/error.hpp"
+#include "traces/program_ban.hpp"
 
 namespace highwater {
 namespace {
@@ -180,7 +181,14 @@ ExitCode run_command(const Arguments& arguments, std::ostream& out) {
   if (name == "--version" || name == "-V") {
     throw HelpRequested{"highwater " HIGHWATER_VERSION "\n"};
   }
-  return command(name).run({arguments.begin() + 1, arguments.end()}, out);
+  const Command& called = command(name);
+  static const std::string kShard = "--shard";
+  const bool is_shard = called.merging == Merging::allowed &&
+                        std::ranges::any_of(arguments, [](const std::string& word) {
+                          return word == kShard || word.starts_with(kShard + "=");
+                        });
+  const ProgramBan ban(is_shard ? &kShard : program_ban());  // merge would refuse its parts
+  return called.run({arguments.begin() + 1, arguments.end()}, out);
 }
 
 }  // namespace highwater

@@ -8,6 +8,7 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/files/program_file.hpp"
+#include "tools/fleet/fleet.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/reports/scaling/scaled_report.hpp"
@@ -172,6 +173,11 @@ std::optional<ScaledArguments> scaled_arguments(const Arguments& arguments) {
 }
 
 ExitCode run_simulate_scaled(const ScaledArguments& arguments, std::ostream& out) {
+  if (const PartFiles* const parts = merged_parts()) {
+    throw InputError(parts->name(), "command",
+                     "simulates a program of fit, which is never cut into parts",
+                     "run the command itself");
+  }
   const ScaledCommand command = parse_scaled(arguments.program, arguments.others);
   const ScaledRun run = simulate_scaled(command.request);
   const auto verdict = judge_scaled(command, run);

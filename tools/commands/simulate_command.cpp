@@ -92,11 +92,6 @@ void check_together(const po::variables_map& values, std::vector<std::string>& p
     problems.emplace_back(
         "--find-batch needs a memory limit; add --gpu, --capacity or --memory-limit");
   }
-  if (values.contains("find-batch") && values.contains("shard")) {
-    problems.emplace_back(
-        "--find-batch tries a batch by what the one before it came to, so shards cannot share it; "
-        "use mpirun, or omit --shard");
-  }
 }
 
 SimulateCommand parse_simulate(const Arguments& arguments) {

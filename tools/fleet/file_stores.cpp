@@ -197,6 +197,15 @@ void PartFiles::require_all(std::uint32_t job, std::size_t count) const {
   }
 }
 
+void PartFiles::require(std::uint32_t job, const std::vector<PieceNumber>& numbers) const {
+  for (const PieceNumber number : numbers) {
+    if (!has(job, number)) {
+      throw InputError(name(), "", fmt::format("lacks the result of piece {}", number + 1),
+                       "run the shards again");
+    }
+  }
+}
+
 bool PartFiles::has(std::uint32_t job, PieceNumber number) const {
   return index_.find(job, number) != nullptr;
 }

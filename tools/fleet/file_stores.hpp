@@ -109,6 +109,9 @@ class PartFiles : public ResultStore {
   /// parts lack would take as long as whoever made them up likes
   void require_all(std::uint32_t job, std::size_t count) const;
 
+  /// The same for some pieces.
+  void require(std::uint32_t job, const std::vector<PieceNumber>& numbers) const;
+
   [[nodiscard]] bool has(std::uint32_t job, PieceNumber number) const override;
   [[nodiscard]] std::string find(std::uint32_t job, PieceNumber number) const override;
 

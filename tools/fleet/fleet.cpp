@@ -134,6 +134,12 @@ std::vector<std::string> Fleet::need_bytes(std::string_view what, std::uint32_t 
   return results;
 }
 
+void Fleet::require_results(std::uint32_t job, const std::vector<PieceNumber>& numbers) const {
+  if (t_parts != nullptr) {
+    t_parts->require(job, numbers);
+  }
+}
+
 void Fleet::end_of_pieces() {
   if (is_follower()) {
     throw PiecesOnly{};

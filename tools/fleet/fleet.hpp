@@ -75,6 +75,10 @@ class Fleet {
     return results;
   }
 
+  /// Before need() in a merge: @throws InputError if the parts lack one of these results, which
+  /// each of the shards has carried out
+  void require_results(std::uint32_t job, const std::vector<PieceNumber>& numbers) const;
+
   /// A list of work that need() is called for, several times if it likes.
   std::uint32_t new_job() { return next_job_++; }
 

@@ -1,20 +1,25 @@
 // Parts that somebody has made up: what they ask for is refused, and nothing that their results
 // hold does harm.
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
+#include "sim/replay/parallel.hpp"
 #include "tests/support/command_run.hpp"
 #include "tests/support/temp_dir.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/fleet/piece_file.hpp"
 #include "tools/fleet/run_identity.hpp"
 #include "tools/options/part_words.hpp"
+#include "traces/program_ban.hpp"
 #include "workloads/plan/options/option_table.hpp"
 
 using namespace highwater;
@@ -47,21 +52,38 @@ CommandRun merged(const TempDir& folder, const Arguments& command) {
   return run({"merge", folder / "part"});
 }
 
-/// The names of all options of `command`, those of --help-all included.
-std::vector<std::string> options_of(std::string_view command) {
-  const std::string all = run({std::string(command), "--help-all"}).out;
-  const std::string text = all.empty() ? run({std::string(command), "--help"}).out : all;
-  std::vector<std::string> names;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t begin = line.find_first_not_of(' ');
-    if (begin != std::string::npos && begin <= 4 && line.compare(begin, 2, "--") == 0) {
-      const std::size_t end = line.find_first_of(" [,", begin);
-      names.push_back(line.substr(begin + 2, end - begin - 2));
-    }
+/// All options of `command`.
+std::vector<OptionSummary> options_of(const Command& command) {
+  std::ostringstream out;
+  try {
+    command.run({"--help"}, out);
+  } catch (const HelpRequested& help) {
+    return help.options;
   }
-  return names;
+  return {};
 }
+
+/// While it lives, python3 is a program that leaves a mark.
+class MarkedPython {
+ public:
+  explicit MarkedPython(const TempDir& folder) : path_(std::getenv("PATH")) {
+    std::filesystem::create_directory(folder / "bin");
+    for (const std::string& program :
+         {(folder / "bin" / "python3").string(), (folder / "program").string()}) {
+      test::write_file(program, fmt::format("#!/bin/sh\ntouch {}\n", (folder / "ran").string()));
+      std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    }
+    ::setenv("PATH", fmt::format("{}:{}", (folder / "bin").string(), path_).c_str(), 1);
+  }
+
+  MarkedPython(const MarkedPython&) = delete;
+  MarkedPython& operator=(const MarkedPython&) = delete;
+
+  ~MarkedPython() { ::setenv("PATH", path_.c_str(), 1); }
+
+ private:
+  std::string path_;
+};
 
 }  // namespace
 
@@ -87,36 +109,72 @@ TEST_CASE("merge runs only the commands that are allowed") {
 }
 
 TEST_CASE("a part cannot make merge start a program") {
+  struct Asked {
+    Arguments command;
+    std::string why;
+  };
+
   const TempDir folder;
+  const MarkedPython python(folder);
   const std::string program = folder / "program";
-  test::write_file(program, fmt::format("#!/bin/sh\ntouch {}\n", (folder / "ran").string()));
-  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const std::string grid = folder / "grid.json";
+  test::write_file(grid,
+                   fmt::format(R"({{"cases": [{{"model": "gpt2", "python": "{}"}}]}})", program));
+  const std::string wild = folder / "wild.json";
   test::write_file(
-      grid, R"({"cases": [{"model": "gpt2", "engine": "torch", "python": ")" + program + R"("}]})");
+      wild, fmt::format(R"({{"cases": [{{"model": "{}"}}]}})", (folder / "config.json").string()));
   test::write_file(folder / "model.py", "def make():\n    pass\n");
   test::write_file(folder / "config.json", R"({"model_type": "unheard-of", "hidden_size": 8})");
-  for (const Arguments& command : {
-           Arguments{"record", "--gpu", "t4", "--", program},
-           {"simulate", "--model", "gpt2", "--engine", "torch", "--python", program},
-           {"simulate", "--model", "gpt2", "--engine=both"},
-           {"simulate", "--model", "gpt2", "--python=" + program},
-           {"simulate", "--model", "gpt2", "--torch", "auto"},
-           {"simulate", "--model", folder / "model.py:make", "--gpu", "h100-80"},
-           {"simulate", "--model", folder / "config.json", "--gpu", "h100-80"},
-           {"sweep", "--model", "gpt2", "--set", "engine=torch", "--set", "python=" + program},
-           {"sweep", "--model", "gpt2", "--set", "python=" + program},
-           {"validate", grid},
-           {"validate", "--recorded", kScanned, "--engine", "torch", "--python", program},
-           {"chance", "--model", "gpt2", "--lengths", "uniform:16..64", "--python", program},
-           {"plan", "--model", "gpt2", "--gpu", "h100-80", "--python", program},
-           {"plan", "--for", "batch", "--model", "gpt2", "--gpu", "h100-80", "--python", program},
+  const std::string engine = "which starts Python";
+  const std::string named = "names a program to run";
+  const std::string banned = "needs to start python3; merge starts no program";
+  for (const auto& [command, why] : {
+           Asked{{"record", "--gpu", "t4", "--", program}, "which merge does not run for a part"},
+           {{"simulate", "--model", "gpt2", "--engine", "torch", "--python", program}, engine},
+           {{"simulate", "--model", "gpt2", "--engine=both"}, engine},
+           {{"simulate", "--model", "gpt2", "--python=" + program}, named},
+           {{"simulate", "--model", "gpt2", "--torch", "auto"}, "the release that is installed"},
+           {{"simulate", "--model", folder / "model.py:make", "--gpu", "h100-80"},
+            "Python code to run"},
+           {{"simulate", "--model", folder / "config.json", "--gpu", "h100-80"}, banned},
+           {{"sweep", "--model", "gpt2", "--set", "engine=torch"}, "can start Python"},
+           {{"sweep", "--model", "gpt2", "--set", "python=" + program}, "can start Python"},
+           {{"validate", grid}, named},
+           {{"validate", wild}, banned},
+           {{"validate", "--recorded", kScanned, "--engine", "torch"}, engine},
+           {{"chance", "--model", "gpt2", "--lengths", "uniform:16..64", "--python", program},
+            named},
+           {{"plan", "--model", "gpt2", "--gpu", "h100-80", "--python", program}, named},
+           {{"plan", "--for", "batch", "--model", "gpt2", "--gpu", "h100-80"},
+            "which merge does not run for a part"},
        }) {
     const CommandRun result = merged(folder, command);
-    INFO(fmt::format("{}\n{}", fmt::join(command, " "), result.err));
+    INFO(fmt::format("{}", fmt::join(command, " ")));
     CHECK(result.code == ExitCode::bad_input);
+    CHECK_THAT(result.err, Contains(why));
     CHECK(!std::filesystem::exists(folder / "ran"));
   }
+}
+
+TEST_CASE("a ban on programs holds in the threads that its thread starts") {
+  const std::string file = "part";
+  std::atomic<int> refused = 0;
+  const auto try_all = [&] {
+    for_each_index(8, [&](std::size_t) {
+      try {
+        require_programs("python3");
+      } catch (const InputError&) {
+        ++refused;
+      }
+    });
+  };
+  {
+    const ProgramBan ban(&file);
+    try_all();
+  }
+  CHECK(refused == 8);
+  try_all();
+  CHECK(refused == 8);
 }
 
 TEST_CASE("a part cannot make merge write a file or read a device") {
@@ -137,6 +195,9 @@ TEST_CASE("a part cannot make merge write a file or read a device") {
            {"sweep", "-"},
            {"simulate", "--model", pipe},
            {"validate", "/dev/zero"},
+           {"sweep", "--model", "gpt2", "--edit", "beside:" + pipe, "--set", "batch=1"},
+           {"simulate", "--model", "gpt2", "--find-batch", "--gpu", "h100-80"},
+           {"simulate", "--from", HIGHWATER_TEST_DATA "/fuzz/program/made"},
        }) {
     const CommandRun result = merged(folder, command);
     INFO(fmt::format("{}\n{}", fmt::join(command, " "), result.err));
@@ -147,23 +208,66 @@ TEST_CASE("a part cannot make merge write a file or read a device") {
 }
 
 TEST_CASE("every option of these commands is listed as a value, or refused") {
-  constexpr std::array<std::string_view, 10> kRefused{
-      "help", "help-all", "print-options", "print-grid", "reference", "published", "for",
-      // of a plan, with values that are refused: python and some of engine
-      "python", "engine", "gpu"};
+  const TempDir folder;
   const auto contains = [](const auto& list, std::string_view name) {
     return std::ranges::find(list, name) != list.end();
   };
   for (const Command& command : commands()) {
-    if (command.merging == Merging::allowed) {
-      for (const std::string& name : options_of(command.name)) {
-        INFO(command.name << " --" << name << ": a value, or does it name a file or a program?");
-        CHECK((contains(options_of_values(), name) || contains(options_of_place(), name) ||
-               contains(kRefused, name) || find_option(name) != nullptr ||
-               name.find_first_of("_") != std::string::npos));
+    if (command.merging == Merging::refused) {
+      continue;
+    }
+    const std::vector<OptionSummary> options = options_of(command);
+    CHECK(options.size() >= 10);
+    for (const auto& [name, has_value, is_output] : options) {
+      if (contains(options_of_values(), name) || find_option(name) != nullptr) {
+        continue;
       }
+      INFO(command.name << " --" << name << ": a value, or does it name a file or a program?");
+      const CommandRun result =
+          merged(folder, {std::string(command.name), "--" + name + (has_value ? "=1/1" : "")});
+      CHECK(result.code == ExitCode::bad_input);
+      CHECK(result.out.empty());
     }
   }
+  for (const std::string_view name : options_of_place()) {
+    CHECK(!contains(options_of_values(), name));
+  }
+}
+
+TEST_CASE("lines of a part are JSON, or no part of the answer") {
+  const TempDir folder;
+  const std::string part = folder / "part";
+  REQUIRE(
+      run_line(fmt::format("sweep --model gpt2 --seq 64 --set batch=1,2 --format jsonl --shard 1/1 "
+                           "--output {}",
+                           part))
+          .code == ExitCode::ok);
+  const PieceFile file = read_piece_file(part);
+  const std::string bytes = test::read_file(part);
+  std::string forged = header_line(file.run);
+  for (const PieceRecord& record : file.records) {
+    std::string result = bytes.substr(record.offset, record.length);
+    if (const std::size_t brace = result.find('{'); brace != std::string::npos) {
+      result[brace + 1] = '\x1b';
+    }
+    forged += record_bytes(record.job, record.number, result);
+  }
+  CHECK(run({"merge", part}).code == ExitCode::ok);
+  test::write_file(part, forged + end_bytes(file.records.size()));
+  const CommandRun result = run({"merge", part});
+  CHECK(result.code == ExitCode::bad_input);
+  CHECK(result.out.empty());
+}
+
+TEST_CASE("a shard starts no program, since merge would have to") {
+  const TempDir folder;
+  const MarkedPython python(folder);
+  test::write_file(folder / "config.json", R"({"model_type": "unheard-of", "hidden_size": 8})");
+  const CommandRun result = run({"simulate", "--model", folder / "config.json", "--shard", "1/2",
+                                 "--output", folder / "part"});
+  CHECK(result.code == ExitCode::bad_input);
+  CHECK_THAT(result.err, Contains("--shard: needs to start python3"));
+  CHECK(!std::filesystem::exists(folder / "ran"));
 }
 
 TEST_CASE("merge does not compute missing results, and checks the numbers in a part") {

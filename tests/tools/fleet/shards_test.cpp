@@ -107,6 +107,6 @@ TEST_CASE("options of a fleet that do not go together are refused") {
   CHECK_THAT(run_line("validate - --shard 1/2 --output x").err, Contains("use a file"));
   CHECK_THAT(
       run_line("simulate --model gpt2 --find-batch --gpu h100-80 --shard 1/2 --output x").err,
-      Contains("--find-batch tries a batch"));
+      Contains("--find-batch: is not an option that a part may carry"));
   CHECK_THAT(run_line("merge").err, Contains("merge takes the parts"));
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+
+#include <boost/json.hpp>
 
 #include "tools/studies/sweep/sweep_codecs.hpp"
 #include "tools/studies/sweep/sweep_points.hpp"
@@ -63,6 +66,20 @@ void require_of_grid(const std::vector<SweepRun>& runs, const SweepGrid& grid) {
     if (run.point >= grid.points() || run.set != grid.choice(run.point)) {
       PieceReader::fail();
     }
+  }
+}
+
+/// Lines of a part go to the output as they are: nothing but JSON may, which holds no control
+/// characters.
+void require_lines_of_json(std::string_view lines) {
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    boost::json::error_code broken;
+    const boost::json::value line = boost::json::parse(lines.substr(begin, end - begin), broken);
+    if (broken || !line.is_object()) {
+      PieceReader::fail();
+    }
+    begin = end + 1;
   }
 }
 
@@ -143,6 +160,7 @@ SweepBar first_runs(const SweepPoints& points, const SweepGrid& grid, const Swee
     const std::size_t end = std::min(promising.size(), begin + missing);
     const std::vector<PieceNumber> next(promising.begin() + static_cast<std::ptrdiff_t>(begin),
                                         promising.begin() + static_cast<std::ptrdiff_t>(end));
+    fleet.require_results(job, next);
     std::ranges::move(fleet.need("first runs of the sweep", job, next,
                                  [&](PieceNumber point) { return points.run_of(point); }),
                       std::back_inserter(runs));
@@ -180,7 +198,8 @@ Sweep run_sweep(Workload workload, const SweepQuestion& question, const SweptPla
   const SweepBar bar =
       pays(grid, question) ? first_runs(points, grid, question, fleet) : SweepBar();
   take(piece_of(bar.runs(), header, question), question, sweep);
-  bool is_answered = false;  // by this process
+  const bool is_merge = merged_parts() != nullptr;  // which only this thread knows
+  bool is_answered = false;                         // by this process
   fleet.stream(
       "pieces of the sweep", grid.pieces(),
       [&](PieceNumber number) {
@@ -192,6 +211,9 @@ Sweep run_sweep(Workload workload, const SweepQuestion& question, const SweptPla
       [&](PieceNumber /*number*/, SweepPiece&& piece) {
         require_of_grid(piece.runs, grid);
         require_of_grid(piece.preferred, grid);
+        if (is_merge) {
+          require_lines_of_json(piece.lines);
+        }
         is_answered = true;
         take(std::move(piece), question, sweep);
       });

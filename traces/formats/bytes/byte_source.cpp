@@ -17,6 +17,7 @@
 #include "traces/formats/bytes/memory_file.hpp"
 #include "traces/formats/bytes/opened_inputs.hpp"
 #include "traces/formats/bytes/peeked_source.hpp"
+#include "traces/program_ban.hpp"
 
 namespace highwater {
 namespace {
@@ -123,12 +124,26 @@ void reject_directory(const FileSource& file) {
   }
 }
 
+/// To open a pipe or a terminal that a file names could wait for ever.
+void require_regular_file(const std::string& name) {
+  const std::string* const asked_by = program_ban();
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(name, unknown);
+  if (asked_by != nullptr && (name == "-" || (std::filesystem::exists(status) &&
+                                              !std::filesystem::is_regular_file(status) &&
+                                              !std::filesystem::is_directory(status)))) {
+    throw InputError(*asked_by, "", fmt::format("needs to read {}, which is not a file", name),
+                     "name a file or a folder there");
+  }
+}
+
 std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path, ReadListener listener) {
   const std::string name = path.string();
   if (name.empty()) {
     throw InputError("", "", "the path of the input is empty",
                      "name a file, or - for standard input");
   }
+  require_regular_file(name);
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     fail_to_open(name, errno);
