@@ -25,9 +25,9 @@ inline std::uint64_t hash_with(std::uint64_t seed, std::uint64_t value) {
 class HashIndex {
  public:
   /// The number of the item that `is_wanted` says yes to, among those added with this hash; else
-  /// `number`, which is added.
-  template <class IsWanted>
-  std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t number, IsWanted is_wanted) {
+  /// the one that `add` has appended to the table. Where that throws, nothing is added.
+  template <class IsWanted, class Add>
+  std::uint32_t find_or_add(std::uint64_t hash, IsWanted is_wanted, Add add) {
     if (2 * (size_ + 1) > slots_.size()) {
       grow();
     }
@@ -35,9 +35,9 @@ class HashIndex {
     for (std::size_t at = half & mask();; at = (at + 1) & mask()) {
       Slot& slot = slots_[at];
       if (slot.number == kEmpty) {
-        slot = {half, number};
+        slot = {half, add()};
         ++size_;
-        return number;
+        return slot.number;
       }
       if (slot.hash == half && is_wanted(slot.number)) {
         return slot.number;

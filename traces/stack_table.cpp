@@ -48,14 +48,14 @@ FrameId StackTable::intern_frame(const Frame& frame) {
   Rows& rows = own_rows();
   const std::uint64_t names =
       hash_with(hash_with(hash_seed(), frame.file.index()), frame.function.index());
-  const FrameId id{rows.frames.size()};
-  const FrameId found{rows.frame_ids.find_or_add(
-      hash_with(names, static_cast<std::uint64_t>(frame.line)), id.value(),
-      [&](std::uint32_t other) { return rows.frames[other] == frame; })};
-  if (found == id) {
-    rows.frames.push_back(frame);
-  }
-  return found;
+  return FrameId{rows.frame_ids.find_or_add(
+      hash_with(names, static_cast<std::uint64_t>(frame.line)),
+      [&](std::uint32_t other) { return rows.frames[other] == frame; },
+      [&] {
+        const FrameId id{rows.frames.size()};
+        rows.frames.push_back(frame);
+        return id.value();
+      })};
 }
 
 StackId StackTable::intern_stack(std::span<const FrameId> frames) {
@@ -64,15 +64,20 @@ StackId StackTable::intern_stack(std::span<const FrameId> frames) {
   for (const FrameId frame : frames) {
     hash = hash_with(hash, frame.index());
   }
-  const StackId id{stack_count()};
-  const StackId found{rows.stack_ids.find_or_add(hash, id.value(), [&](std::uint32_t other) {
-    return std::ranges::equal(rows.stack(StackId{other}), frames);
-  })};
-  if (found == id) {
-    rows.stack_frames.insert(rows.stack_frames.end(), frames.begin(), frames.end());
-    rows.stack_begin.push_back(rows.stack_frames.size());
-  }
-  return found;
+  return StackId{rows.stack_ids.find_or_add(
+      hash,
+      [&](std::uint32_t other) { return std::ranges::equal(rows.stack(StackId{other}), frames); },
+      [&] {
+        const StackId id{stack_count()};
+        rows.stack_begin.push_back(rows.stack_frames.size() + frames.size());
+        try {
+          rows.stack_frames.insert(rows.stack_frames.end(), frames.begin(), frames.end());
+        } catch (...) {
+          rows.stack_begin.pop_back();
+          throw;
+        }
+        return id.value();
+      })};
 }
 
 }  // namespace highwater

@@ -8,6 +8,7 @@
 #include "sim/recordings/derivation.hpp"
 #include "sim/recordings/recorded_requests.hpp"
 #include "sim/recordings/recorded_settings.hpp"
+#include "tools/engine/last_line.hpp"
 #include "tools/engine/recorded_attributes.hpp"
 #include "tools/files/input.hpp"
 #include "tools/record/record_outcome.hpp"
@@ -31,7 +32,8 @@ std::string why_it_failed(const json::object& answer, const RecordOutcome& outco
     return fmt::format("was killed by signal {}; the host may have run out of memory",
                        -outcome.end.status);
   }
-  const std::string said = last_line(text_of(answer, "log"));
+  const std::string log = text_of(answer, "log");
+  const std::string said(last_line(log));
   return !outcome.snapshots.empty() && !outcome.snapshots.front().error.empty()
              ? outcome.snapshots.front().error
          : !said.empty() ? said
@@ -69,15 +71,6 @@ GeneratedRun derived_run(const std::string& path) {
 std::string text_of(const json::object& object, std::string_view key) {
   const json::value* const value = object.if_contains(key);
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n");
-  if (end == std::string::npos) {
-    return "";
-  }
-  const std::size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
 }
 
 /// Empty if there is no such file.

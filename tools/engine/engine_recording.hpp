@@ -15,8 +15,6 @@ namespace highwater {
 /// The text under `key`; empty if there is none.
 std::string text_of(const boost::json::object& object, std::string_view key);
 
-std::string last_line(const std::string& text);
-
 std::string read_text(const std::filesystem::path& path);
 
 /// Checks the engine's answer about the run in `folder`; the folder in it that has the recording

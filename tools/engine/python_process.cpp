@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/engine/last_line.hpp"
 #include "tools/record/argument_pointers.hpp"
 #include "traces/cancellation.hpp"
 #include "traces/program_ban.hpp"
@@ -106,16 +107,6 @@ pid_t start_guest(const std::vector<std::string>& command,
   return process;
 }
 
-std::string_view last_line_of(std::string_view text) {
-  const std::size_t end = text.find_last_not_of(" \r\n");
-  if (end == std::string_view::npos) {
-    return {};
-  }
-  const std::size_t before = text.find_last_of('\n', end);
-  const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
-  return text.substr(begin, end + 1 - begin);
-}
-
 }  // namespace
 
 PythonProcess::PythonProcess(const std::vector<std::string>& command,
@@ -177,7 +168,9 @@ void PythonProcess::send(const std::string& line) {
     const ssize_t count =
         ::send(conversation_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno != EINTR) {
-      return;  // it has ended, or listens no more: receive() finds out
+      // It has ended or listens no more. Half a line must not become one with the next question.
+      ::shutdown(conversation_, SHUT_RDWR);
+      return;  // receive() finds out
     }
     sent += count < 0 ? 0 : static_cast<std::size_t>(count);
   }
@@ -260,7 +253,7 @@ void PythonProcess::hear_prints() {
 
 std::string PythonProcess::last_words() const {
   const std::lock_guard lock(lock_);
-  const std::string_view line = last_line_of(printed_);
+  const std::string_view line = last_line(printed_);
   return std::string(line.substr(line.size() - std::min(line.size(), kLongestWords)));
 }
 

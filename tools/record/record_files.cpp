@@ -96,9 +96,14 @@ void remove_abandoned(const std::filesystem::path& where) {
 
 UnpackedRecordFiles::UnpackedRecordFiles() : folder_(make_folder()) {
   lock_ = lock(folder(), O_RDWR | O_CREAT);
-  remove_abandoned(folder().parent_path());
-  for (const EmbeddedFile& file : record_files()) {
-    write(folder() / file.path, file.content);
+  try {
+    remove_abandoned(folder().parent_path());
+    for (const EmbeddedFile& file : record_files()) {
+      write(folder() / file.path, file.content);
+    }
+  } catch (...) {
+    close(lock_);
+    throw;
   }
 }
 
