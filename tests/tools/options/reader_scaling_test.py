@@ -24,6 +24,7 @@ MOST_MEMORY = 20
 LEAST_SECONDS = 0.03  # below, a small run says nothing about growth
 LEAST_MEMORY = 8 << 20
 PATIENCE = 60  # seconds of processor time
+MOST_ADDRESSES = 8 << 30  # bytes; beyond it a reader would stop the machine
 
 LAUNCH = "torchrun --nproc_per_node 8 train.py --model_name_or_path gpt2 --bf16 True"
 
@@ -176,6 +177,7 @@ def run(source, folder):
         [HIGHWATER, "simulate", "--from", source, "--gpu", "h100-80", "--model", "gpt2", "--print-options"],
         cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     resource.prlimit(child.pid, resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
+    resource.prlimit(child.pid, resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
     message = child.stderr.read()
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)

@@ -37,9 +37,11 @@ TEST_CASE("name_pattern: shell patterns are those of the definition", "[text]") 
   std::mt19937 random(7);
   for (int i = 0; i < 20'000; ++i) {
     const std::string name = drawn(random, "ab");
-    const std::string pattern = drawn(random, "ab*?") + "*";
-    CAPTURE(name, pattern);
-    CHECK(matches_any(name, pattern) == is_match(name, pattern));
+    const std::string pattern = drawn(random, "ab*?");
+    if (pattern.find_first_of("*?") != std::string::npos) {  // others are parts of the name
+      CAPTURE(name, pattern);
+      CHECK(matches_any(name, pattern) == is_match(name, pattern));
+    }
   }
   CHECK(matches_any("gpt2-fp32", "llama,fp32"));
   CHECK(!matches_any("gpt2-fp32", "llama,fp16"));
