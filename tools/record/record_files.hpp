@@ -5,18 +5,13 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <string_view>
 
+#include "traces/embedded_file.hpp"
 #include "traces/formats/bytes/temporary_file.hpp"
 
 namespace highwater {
 
-struct EmbeddedFile {
-  std::string_view path;  ///< "fakecuda/cuda12/libcudart.so.12", "python/sitecustomize.py"
-  std::string_view content;
-};
-
-/// All of them; defined by a source that the build writes.
+/// All of them ("fakecuda/cuda12/libcudart.so.12", "python/sitecustomize.py").
 std::span<const EmbeddedFile> record_files();
 
 /// A folder with all of them, removed with the object and by a signal that ends the program; one

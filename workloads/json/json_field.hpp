@@ -1,5 +1,5 @@
 // A value in a JSON file that knows its path, so that every error can name the place. Each reader
-// accepts one type and never guesses. For recorded cases and reference cases.
+// accepts one type and never guesses. For recorded cases, reference cases and facts.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,11 @@
 namespace highwater {
 
 /// Every reader throws InputError if the type does not match.
-class RecordedField {
+class JsonField {
  public:
   /// `source` must outlive the field, `remedy` be a literal.
-  RecordedField(
-      const boost::json::value& value, std::string path, const std::string& source,
-      std::string_view remedy = "the file is damaged or not a recorded case; record it again")
+  JsonField(const boost::json::value& value, std::string path, const std::string& source,
+            std::string_view remedy = "the file is damaged or not a recorded case; record it again")
       : value_(&value), path_(std::move(path)), source_(&source), remedy_(remedy) {}
 
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
@@ -45,26 +44,25 @@ class RecordedField {
     return value_->get_array();
   }
 
-  [[nodiscard]] std::optional<RecordedField> find(std::string_view key) const {
+  [[nodiscard]] std::optional<JsonField> find(std::string_view key) const {
     const boost::json::value* found = object().if_contains(key);
     if (found == nullptr) {
       return std::nullopt;
     }
-    return RecordedField(*found,
-                         path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key),
-                         *source_, remedy_);
+    return JsonField(*found, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key),
+                     *source_, remedy_);
   }
 
-  [[nodiscard]] RecordedField at(std::string_view key) const {
-    std::optional<RecordedField> found = find(key);
+  [[nodiscard]] JsonField at(std::string_view key) const {
+    std::optional<JsonField> found = find(key);
     if (!found) {
       fail(fmt::format("the field '{}' is missing", key));
     }
     return *found;
   }
 
-  [[nodiscard]] std::vector<RecordedField> elements() const {
-    std::vector<RecordedField> fields;
+  [[nodiscard]] std::vector<JsonField> elements() const {
+    std::vector<JsonField> fields;
     for (const boost::json::value& element : array()) {
       fields.emplace_back(element, fmt::format("{}[{}]", path_, fields.size()), *source_, remedy_);
     }

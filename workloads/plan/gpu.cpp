@@ -1,80 +1,70 @@
 #include "workloads/plan/gpu.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
+#include <iterator>
 #include <list>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "traces/parse_text.hpp"
+#include "workloads/facts/facts.hpp"
 
 namespace highwater {
 namespace {
 
-using namespace literals;
-
-// What torch.cuda.get_device_properties prints as total_memory is totalGlobalMem in whole MiB, so
-// figures from there are exact to 1 MiB. Drivers differ by some 10 MiB between releases.
-constexpr std::string_view kPrinted = "total_memory printed by torch.cuda.get_device_properties";
-constexpr std::string_view kRecorded =
-    "device properties of real cards, as used for the recordings";
-constexpr std::string_view kNominal =
-    "nominal size (10^9 bytes per GB); torch reports a little less";
-
-constexpr Bytes nominal(std::uint64_t gigabytes) {
-  return Bytes{gigabytes * 1000 * 1000 * 1000};
+/// What a row of the facts refers to: the texts live as long as they do.
+std::string_view text_at(const JsonField& row, std::string_view key) {
+  return row.at(key).value().get_string();
 }
 
-constexpr std::array<Gpu, 29> kGpus{{
-    {"a100-80", "NVIDIA A100 80GB", 81050_MiB, 8, 0, 108, 2048, kRecorded},
-    {"a100-40", "NVIDIA A100 40GB", 42298834944_B, 8, 0, 108, 2048,
-     "deviceQuery, github.com/bottlerocket-os/bottlerocket/pull/3873"},
-    {"h100-80", "NVIDIA H100 80GB HBM3", 81008_MiB, 9, 0, 132, 2048, kRecorded},
-    {"h100-pcie", "NVIDIA H100 PCIe", 81008_MiB, 9, 0, 114, 2048, kPrinted},
-    {"h100-nvl", "NVIDIA H100 NVL", 99456909312_B, 9, 0, 132, 2048,
-     "total_memory printed by torch 2.5.1 (CUDA 12.4)"},
-    {"h100-96", "NVIDIA H100 96GB HBM3", nominal(96), 9, 0, 132, 2048, kNominal},
-    {"h200", "NVIDIA H200", 143156_MiB, 9, 0, 132, 2048, kPrinted},
-    {"gh200", "NVIDIA GH200 96GB", nominal(96), 9, 0, 132, 2048, kNominal},
-    {"b200", "NVIDIA B200", 182631_MiB, 10, 0, 148, 2048, kPrinted},
-    {"v100-16", "Tesla V100 16GB", 16160_MiB, 7, 0, 80, 2048, kRecorded},
-    {"v100-32", "Tesla V100 32GB", 32510_MiB, 7, 0, 80, 2048, kPrinted},
-    {"p100-16", "Tesla P100 16GB", 16280_MiB, 6, 0, 56, 2048, kPrinted},
-    {"l40s", "NVIDIA L40S", 45589_MiB, 8, 9, 142, 1536, kPrinted},
-    {"l40", "NVIDIA L40", 45465_MiB, 8, 9, 142, 1536,
-     "44.40 GiB in torch's out-of-memory message, github.com/NVlabs/Eagle/issues/68"},
-    {"l4", "NVIDIA L4", nominal(24), 8, 9, 58, 1536, kNominal},
-    {"t4", "Tesla T4", 15102_MiB, 7, 5, 40, 1024, kPrinted},
-    {"a40", "NVIDIA A40", 45416_MiB, 8, 6, 84, 1536, kPrinted},
-    {"a10g", "NVIDIA A10G", 22587_MiB, 8, 6, 80, 1536, kPrinted},
-    {"a10", "NVIDIA A10", nominal(24), 8, 6, 72, 1536, kNominal},
-    {"rtx6000-ada", "NVIDIA RTX 6000 Ada Generation", 48622_MiB, 8, 9, 142, 1536, kPrinted},
-    {"rtxa6000", "NVIDIA RTX A6000", 48676_MiB, 8, 6, 84, 1536, kPrinted},
-    {"rtxa5000", "NVIDIA RTX A5000", 24138_MiB, 8, 6, 64, 1536, kPrinted},
-    {"rtx-pro-6000", "NVIDIA RTX PRO 6000 Blackwell", nominal(96), 12, 0, 188, 1536, kNominal},
-    {"rtx5090", "NVIDIA GeForce RTX 5090", 33677180928_B, 12, 0, 170, 1536,
-     "deviceQuery, github.com/aikitoria/open-gpu-kernel-modules/issues/1"},
-    {"rtx4090", "NVIDIA GeForce RTX 4090", 24207_MiB, 8, 9, 128, 1536,
-     "23.64 GiB in torch's out-of-memory message, github.com/ali-vilab/VGen/issues/104"},
-    {"rtx4080", "NVIDIA GeForce RTX 4080", nominal(16), 8, 9, 76, 1536, kNominal},
-    {"rtx3090", "NVIDIA GeForce RTX 3090", 24268_MiB, 8, 6, 82, 1536,
-     "total_memory in Hugging Face's documentation (transformers, DeepSpeed)"},
-    {"rtx3060", "NVIDIA GeForce RTX 3060", 12044_MiB, 8, 6, 28, 1536, kPrinted},
-    {"rtx2080ti", "NVIDIA GeForce RTX 2080 Ti", 11019_MiB, 7, 5, 68, 1024, kPrinted},
-}};
+/// "8.9" as its two numbers.
+std::pair<int, int> capability_of(const JsonField& row) {
+  const std::vector<std::string> parts = split(row.text(), '.');
+  const auto major = parse_number<int>(parts.front());
+  const auto minor = parse_number<int>(parts.back());
+  if (parts.size() != 2 || !major || !minor) {
+    row.fail("expected a compute capability such as 8.0");
+  }
+  return {*major, *minor};
+}
 
-/// Other spellings, as normalized() writes them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kSpellings{{
-    {"a100", "a100-80"},     {"a100sxm480gb", "a100-80"}, {"a10080gb", "a100-80"},
-    {"a10040gb", "a100-40"}, {"h100", "h100-80"},         {"h10080gb", "h100-80"},
-    {"h100sxm", "h100-80"},  {"h10094", "h100-nvl"},      {"h10094gb", "h100-nvl"},
-    {"h10096gb", "h100-96"}, {"h20080", "h200"},          {"h200141", "h200"},
-    {"gh20096", "gh200"},    {"v100", "v100-16"},         {"v10032gb", "v100-32"},
-    {"v10016gb", "v100-16"}, {"a6000", "rtxa6000"},       {"6000ada", "rtx6000-ada"},
-    {"p100", "p100-16"},
-}};
+Gpu gpu_of(const JsonField& row) {
+  const auto [major, minor] = capability_of(row.at("capability"));
+  return {.name = text_at(row, "name"),
+          .description = text_at(row, "description"),
+          .total_memory = Bytes{row.at("total_memory_bytes").count()},
+          .major = major,
+          .minor = minor,
+          .multiprocessors = row.at("multiprocessors").small_count(),
+          .max_threads_per_multiprocessor = row.at("threads_per_multiprocessor").small_count(),
+          .source = text_at(row, "source")};
+}
+
+std::vector<Gpu> read_gpus() {
+  std::vector<Gpu> gpus;
+  std::ranges::transform(facts("gpus.json").at("gpus").elements(), std::back_inserter(gpus),
+                         gpu_of);
+  return gpus;
+}
+
+/// What other spellings, written as normalized() does, mean.
+std::unordered_map<std::string, std::string> read_spellings() {
+  std::unordered_map<std::string, std::string> spellings;
+  for (const JsonField& row : facts("gpus.json").at("gpus").elements()) {
+    if (const auto others = row.find("spellings")) {
+      for (const JsonField& spelling : others->elements()) {
+        spellings.emplace(spelling.text(), row.at("name").text());
+      }
+    }
+  }
+  return spellings;
+}
 
 /// Lower case letters and digits only, without the maker: "NVIDIA A100-80GB" -> "a10080gb".
 std::string normalized(std::string_view name) {
@@ -101,8 +91,8 @@ struct SizedGpu {
 };
 
 void complete(SizedGpu& sized, Bytes size) {
-  sized.description = fmt::format("any GPU of {}, computed as {}", sized.name, kGpus.front().name);
-  sized.gpu = kGpus.front();
+  sized.description = fmt::format("any GPU of {}, computed as {}", sized.name, default_gpu().name);
+  sized.gpu = default_gpu();
   sized.gpu.name = sized.name;
   sized.gpu.description = sized.description;
   sized.gpu.total_memory = size;
@@ -131,27 +121,28 @@ std::optional<Bytes> size_in(std::string_view name) {
 }  // namespace
 
 std::span<const Gpu> known_gpus() {
+  static const std::vector<Gpu> kGpus = read_gpus();
   return kGpus;
 }
 
 // A size is a spelling, too: the default GPU with that memory.
 const Gpu* find_gpu(std::string_view name) {
+  static const std::unordered_map<std::string, std::string> kSpellings = read_spellings();
   const std::string wanted = normalized(name);
-  const auto* const spelling = std::ranges::find(
-      kSpellings, std::string_view(wanted), &std::pair<std::string_view, std::string_view>::first);
+  const auto spelling = kSpellings.find(wanted);
   const std::string meant = spelling == kSpellings.end() ? wanted : normalized(spelling->second);
-  const auto* const found = std::ranges::find_if(kGpus, [&](const Gpu& gpu) {
+  const auto found = std::ranges::find_if(known_gpus(), [&](const Gpu& gpu) {
     return normalized(gpu.name) == meant || normalized(gpu.description) == meant;
   });
-  if (found != kGpus.end()) {
-    return found;
+  if (found != known_gpus().end()) {
+    return &*found;
   }
   const std::optional<Bytes> size = size_in(name);
   return size ? sized_gpu(name, *size) : nullptr;
 }
 
 const Gpu& default_gpu() {
-  return kGpus.front();
+  return known_gpus().front();
 }
 
 }  // namespace highwater

@@ -8,6 +8,6 @@
 namespace highwater::recorded {
 
 /// @pre `root`'s case has dist.kind megatron. @throws Unsupported
-TrainingPlan read_megatron_plan(const RecordedField& root, const RecordedCase& recorded);
+TrainingPlan read_megatron_plan(const JsonField& root, const RecordedCase& recorded);
 
 }  // namespace highwater::recorded

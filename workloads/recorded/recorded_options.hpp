@@ -20,7 +20,7 @@
 
 namespace highwater::recorded {
 
-using Field = RecordedField;
+using Field = JsonField;
 
 /// Why a case has no plan; caught where the case is read.
 struct Unsupported {

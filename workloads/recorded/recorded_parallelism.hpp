@@ -10,6 +10,6 @@
 namespace highwater::recorded {
 
 /// @throws Unsupported
-Parallelism read_parallelism(const RecordedField& fields);
+Parallelism read_parallelism(const JsonField& fields);
 
 }  // namespace highwater::recorded

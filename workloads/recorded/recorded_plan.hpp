@@ -10,7 +10,7 @@ namespace highwater::recorded {
 
 /// @param recorded the rest of the case: releases, GPU and lengths of the sequences
 /// @throws Unsupported
-TrainingPlan read_plan(const RecordedField& root, const RecordedCase& recorded,
+TrainingPlan read_plan(const JsonField& root, const RecordedCase& recorded,
                        const std::string& source);
 
 }  // namespace highwater::recorded

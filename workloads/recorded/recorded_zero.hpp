@@ -7,6 +7,6 @@
 namespace highwater::recorded {
 
 /// @throws Unsupported
-void read_deepspeed(const RecordedField& dist, TrainingPlan& plan);
+void read_deepspeed(const JsonField& dist, TrainingPlan& plan);
 
 }  // namespace highwater::recorded

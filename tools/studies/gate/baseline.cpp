@@ -99,7 +99,7 @@ std::string baseline_text(const Baseline& baseline) {
   return text + "\n  ]\n}\n";
 }
 
-MemoryBreakdown read_parts(const RecordedField& field) {
+MemoryBreakdown read_parts(const JsonField& field) {
   MemoryBreakdown parts;
   for (const NamedPart& part : kMemoryParts) {
     if (const auto bytes = field.find(part.key)) {
@@ -112,7 +112,7 @@ MemoryBreakdown read_parts(const RecordedField& field) {
   return parts;
 }
 
-NamedShare read_share(const RecordedField& field) {
+NamedShare read_share(const JsonField& field) {
   NamedShare share;
   share.name.name = field.at("name").text();
   share.count = field.at("count").count();
@@ -123,18 +123,18 @@ NamedShare read_share(const RecordedField& field) {
   return share;
 }
 
-BaselineDevice read_device(const RecordedField& field) {
+BaselineDevice read_device(const JsonField& field) {
   BaselineDevice device;
   device.device = field.at("device").small_count();
   device.torch = field.at("torch").text();
   device.settings = field.at("settings").text();
   device.peak.parts = read_parts(field.at("parts"));
   for (const ShareList& list : kShareLists) {
-    for (const RecordedField& share : field.at(list.key).elements()) {
+    for (const JsonField& share : field.at(list.key).elements()) {
       (device.peak.*list.shares).push_back(read_share(share));
     }
   }
-  const RecordedField total = field.at("peak_reserved_bytes");
+  const JsonField total = field.at("peak_reserved_bytes");
   if (total.count() != device.peak.parts.total().count()) {
     total.fail("differs from the sum of the parts");
   }
@@ -150,13 +150,13 @@ const BaselineDevice* Baseline::find(int device) const {
 
 Baseline read_baseline(const std::string& path) {
   const json::value document = parse_json_document(read_text_file(path), path, kBaselineRemedy);
-  const RecordedField root(document, "", path, kBaselineRemedy);
-  if (const RecordedField schema = root.at("schema"); schema.text() != kBaselineSchema) {
+  const JsonField root(document, "", path, kBaselineRemedy);
+  if (const JsonField schema = root.at("schema"); schema.text() != kBaselineSchema) {
     schema.fail(fmt::format("expected {}", kBaselineSchema));
   }
   Baseline baseline;
   baseline.subject = root.at("subject").text();
-  for (const RecordedField& device : root.at("devices").elements()) {
+  for (const JsonField& device : root.at("devices").elements()) {
     baseline.devices.push_back(read_device(device));
   }
   return baseline;

@@ -13,7 +13,7 @@
 namespace highwater {
 namespace {
 
-using GridField = RecordedField;
+using GridField = JsonField;
 
 constexpr std::string_view kGridRemedy =
     "see 'highwater validate --print-grid' for an example and 'highwater simulate --help' for the "

@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, CaseHalf>, 3> kHalves{{
     {"facts", CaseHalf::facts},
 }};
 
-CaseHalf read_half(const RecordedField& field) {
+CaseHalf read_half(const JsonField& field) {
   const std::string text = field.text();
   for (const auto& [name, half] : kHalves) {
     if (name == text) {
@@ -44,11 +44,11 @@ fs::path without_ending(const std::string& description) {
 void read_index(const fs::path& path, std::map<std::string, CaseHalf>& halves) {
   const std::string source = path.string();
   const auto document = parse_json_document(read_text_file(source), source, kIndexRemedy);
-  const RecordedField root(document, "", source, kIndexRemedy);
+  const JsonField root(document, "", source, kIndexRemedy);
   if (root.at("schema").text() != kSchema) {
     root.at("schema").fail("'" + std::string(kSchema) + "' was expected");
   }
-  for (const RecordedField& entry : root.at("cases").elements()) {
+  for (const JsonField& entry : root.at("cases").elements()) {
     halves[(path.parent_path() / entry.at("id").text()).string()] = read_half(entry.at("half"));
   }
 }

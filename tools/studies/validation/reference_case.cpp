@@ -14,7 +14,7 @@ namespace highwater {
 namespace {
 
 namespace json = boost::json;
-using ReferenceField = RecordedField;
+using ReferenceField = JsonField;
 
 constexpr std::string_view kReferenceRemedy = "the file is damaged or has no reference cases";
 
