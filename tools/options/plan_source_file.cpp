@@ -19,7 +19,6 @@
 #include "workloads/plan/sources/observed_run.hpp"
 #include "workloads/plan/sources/programs/program.hpp"
 #include "workloads/plan/sources/published_run.hpp"
-#include "workloads/plan/sources/rules/rule_index.hpp"
 #include "workloads/plan/sources/settings/read_settings.hpp"
 
 namespace highwater {
@@ -200,7 +199,7 @@ class LaunchReader {
     if (program_ == nullptr || !path) {
       return false;
     }
-    const KeyRule* const rule = find_rule(program_->rules, setting.key);
+    const KeyRule* const rule = program_->keys.find(setting.key);
     if (rule == nullptr || rule->use != KeyRule::Use::context) {
       return false;
     }

@@ -69,11 +69,31 @@ class JsonField {
     return fields;
   }
 
-  [[nodiscard]] std::string text() const {
+  [[nodiscard]] std::string text() const { return std::string(view()); }
+
+  /// The text, which lives as long as the value.
+  [[nodiscard]] std::string_view view() const {
     if (!value_->is_string()) {
       fail("expected a string");
     }
-    return std::string(value_->get_string());
+    return value_->get_string();
+  }
+
+  /// The text under `key`; empty if there is none.
+  [[nodiscard]] std::string_view view_or_empty(std::string_view key) const {
+    const std::optional<JsonField> found = find(key);
+    return found ? found->view() : std::string_view();
+  }
+
+  /// The texts in the list under `key`; none if there is no list.
+  [[nodiscard]] std::vector<std::string_view> views(std::string_view key) const {
+    std::vector<std::string_view> texts;
+    if (const std::optional<JsonField> found = find(key)) {
+      for (const JsonField& element : found->elements()) {
+        texts.push_back(element.view());
+      }
+    }
+    return texts;
   }
 
   [[nodiscard]] bool boolean() const {

@@ -18,11 +18,6 @@
 namespace highwater {
 namespace {
 
-/// What a row of the facts refers to: the texts live as long as they do.
-std::string_view text_at(const JsonField& row, std::string_view key) {
-  return row.at(key).value().get_string();
-}
-
 /// "8.9" as its two numbers.
 std::pair<int, int> capability_of(const JsonField& row) {
   const std::vector<std::string> parts = split(row.text(), '.');
@@ -36,14 +31,14 @@ std::pair<int, int> capability_of(const JsonField& row) {
 
 Gpu gpu_of(const JsonField& row) {
   const auto [major, minor] = capability_of(row.at("capability"));
-  return {.name = text_at(row, "name"),
-          .description = text_at(row, "description"),
+  return {.name = row.at("name").view(),
+          .description = row.at("description").view(),
           .total_memory = Bytes{row.at("total_memory_bytes").count()},
           .major = major,
           .minor = minor,
           .multiprocessors = row.at("multiprocessors").small_count(),
           .max_threads_per_multiprocessor = row.at("threads_per_multiprocessor").small_count(),
-          .source = text_at(row, "source")};
+          .source = row.at("source").view()};
 }
 
 std::vector<Gpu> read_gpus() {

@@ -8,8 +8,6 @@
 namespace highwater::program_table {
 namespace {
 
-constexpr std::string_view kStart = "how processes find each other";
-
 /// Ranks of all nodes: `per_node` names the key with those of one.
 void use_ranks(const Setting& setting, const SettingList& all, std::string_view nodes,
                SourceKeys& keys) {
@@ -30,63 +28,25 @@ void read_srun_ranks(const Setting& setting, const SettingList& all, SourceKeys&
   use_ranks(setting, all, "nodes", keys);
 }
 
-// torch 2.15, distributed/run.py get_args_parser.
-constexpr std::array kTorchrun{
-    by_context("nproc_per_node", read_torchrun_ranks),
-    ignored("nnodes", "counted with the processes of a node"),
-    ignored("standalone", kStart),
-    ignored("rdzv_*", kStart),
-    ignored("master_*", kStart),
-    ignored("node_rank", kStart),
-    ignored("local_addr", kStart),
-    ignored("max_restarts", kStart),
-    ignored("monitor_interval", kStart),
-    ignored("start_method", kStart),
-    ignored("role", kStart),
-    ignored("run_path", kStart),
-    ignored("event_log_handler", "logging"),
-    ignored("logs_specs", "logging"),
-    ignored("log_dir", "logging"),
-    ignored("tee", "logging"),
-    ignored("redirects", "logging"),
-    ignored("local_ranks_filter", "logging"),
-    ignored("local_rank*", kStart),
-    ignored("numa_binding", "where a process runs"),
-    ignored("m", kStart),
-    ignored("module", kStart),
-    ignored("no_python", kStart),
-    ignored("use_env", kStart),
-};
-
-// srun(1) of Slurm 24.
-constexpr std::array kSrun{
-    by_context("ntasks_per_node", read_srun_ranks),
-    by_context("gpus_per_node", read_srun_ranks),
-    ignored("*", "how Slurm places the job"),
-};
-
-// torch 2.15, c10/cuda/CUDAAllocatorConfig.h; both names of the variable.
-constexpr std::array kEnvironment{
-    becomes("PYTORCH_CUDA_ALLOC_CONF", "alloc-conf"),
-    becomes("PYTORCH_ALLOC_CONF", "alloc-conf"),
+constexpr std::array kLauncherReaders{
+    NamedReader{"srun_ranks", read_srun_ranks},
+    NamedReader{"torchrun_ranks", read_torchrun_ranks},
 };
 
 }  // namespace
 
 const Program& torchrun() {
-  static constexpr Program kProgram{
-      .name = "torchrun", .releases = "torch 2.15", .rules = kTorchrun};
+  static const Program kProgram = program_of_facts("torchrun", {kLauncherReaders});
   return kProgram;
 }
 
 const Program& srun() {
-  static constexpr Program kProgram{.name = "srun", .releases = "Slurm 24", .rules = kSrun};
+  static const Program kProgram = program_of_facts("srun", {kLauncherReaders});
   return kProgram;
 }
 
 const Program& environment() {
-  static constexpr Program kProgram{
-      .name = "environment", .releases = "torch 2.15", .rules = kEnvironment};
+  static const Program kProgram = program_of_facts("environment");
   return kProgram;
 }
 

@@ -11,7 +11,6 @@
 
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
-#include "workloads/plan/sources/rules/rule_index.hpp"
 
 namespace highwater {
 namespace {
@@ -28,8 +27,7 @@ std::string_view without_section(const Program& program, std::string_view key) {
 /// Words of a launch line without a name ("argument") say nothing about whose they are.
 std::size_t known_keys(const Program& program, const SettingList& settings) {
   return static_cast<std::size_t>(std::ranges::count_if(settings.list(), [&](const Setting& row) {
-    return row.key != "argument" &&
-           find_rule(program.rules, without_section(program, row.key)) != nullptr;
+    return row.key != "argument" && program.keys.find(without_section(program, row.key)) != nullptr;
   }));
 }
 
@@ -40,10 +38,10 @@ bool has_mark(const Program& program, const SettingList& settings) {
 /// The one that knows most keys, with how many.
 std::pair<const Program*, std::size_t> best_program(const SettingList& settings) {
   std::pair<const Program*, std::size_t> best{nullptr, 0};
-  for (const Program& program : programs()) {
-    const std::size_t known = has_mark(program, settings) ? known_keys(program, settings) : 0;
+  for (const Program* const program : programs()) {
+    const std::size_t known = has_mark(*program, settings) ? known_keys(*program, settings) : 0;
     if (known > best.second) {
-      best = {&program, known};
+      best = {program, known};
     }
   }
   return best;
@@ -53,7 +51,7 @@ std::pair<const Program*, std::size_t> best_program(const SettingList& settings)
 /// are no training program's.
 bool says_something(const Program& program, const SettingList& settings) {
   return std::ranges::any_of(settings.list(), [&](const Setting& row) {
-    const KeyRule* const rule = find_rule(program.rules, without_section(program, row.key));
+    const KeyRule* const rule = program.keys.find(without_section(program, row.key));
     return rule != nullptr && rule->use != KeyRule::Use::no_effect;
   });
 }
@@ -67,7 +65,7 @@ const Program* program_of_file(const SettingList& settings) {
 /// Names of a program's keys, for "did you mean".
 std::vector<std::string> names_of_keys(const Program& program) {
   std::vector<std::string> names;
-  for (const KeyRule& rule : program.rules) {
+  for (const KeyRule& rule : program.keys.rules()) {
     if (rule.key.find('*') == std::string_view::npos) {
       names.emplace_back(rule.key);
     }
@@ -107,7 +105,7 @@ class SettingsReader {
 
  private:
   void read_setting(const Setting& setting) {
-    const KeyRule* const rule = find_rule(program_->rules, setting.key);
+    const KeyRule* const rule = program_->keys.find(setting.key);
     if (is_overridden(*all_, setting)) {
       keys_.add_no_effect(setting.key, setting.value, "given again further down");
     } else if (is_call_argument(setting)) {
@@ -172,15 +170,15 @@ PlanSource read_with(const Program& program, const SettingList& settings, const 
 
 const Program* launcher_called(std::string_view name) {
   const auto found = std::ranges::find(launchers(), name, &Program::name);
-  return found == launchers().end() ? nullptr : &*found;
+  return found == launchers().end() ? nullptr : *found;
 }
 
 const Program* started_by(std::string_view script) {
-  const auto found = std::ranges::find_if(programs(), [&](const Program& program) {
+  const auto found = std::ranges::find_if(programs(), [&](const Program* program) {
     return std::ranges::any_of(
-        program.scripts, [&](std::string_view pattern) { return matches_key(pattern, script); });
+        program->scripts, [&](std::string_view pattern) { return matches_key(pattern, script); });
   });
-  return found == programs().end() ? nullptr : &*found;
+  return found == programs().end() ? nullptr : *found;
 }
 
 void append(PlanSource part, PlanSource& whole) {
@@ -193,7 +191,7 @@ void append(PlanSource part, PlanSource& whole) {
 SettingList known_variables(const SettingList& environment, const Program& rules) {
   SettingList known;
   for (const Setting& variable : environment.list()) {
-    if (find_rule(rules.rules, variable.key) != nullptr) {
+    if (rules.keys.find(variable.key) != nullptr) {
       known.add(variable);
     }
   }
@@ -228,7 +226,7 @@ const Program* find_program(const LaunchLine& line) {
   const auto [best, known] = best_program(line.options);
   constexpr std::size_t kFarMore = 10;
   // A script without rules of its own is one of a trainer that is refused.
-  const bool is_other = started != nullptr && !started->rules.empty() &&
+  const bool is_other = started != nullptr && !started->keys.rules().empty() &&
                         known > kFarMore + known_keys(*started, line.options);
   return started == nullptr || is_other ? best : started;
 }

@@ -1,7 +1,7 @@
 // The programs whose configuration files and launch lines are read, one row each.
 //
-// A new program is a file with its table of rules, in a room below this one, and a row in
-// programs.cpp.
+// A new program is a file in workloads/facts/programs and a row in programs.cpp; what needs code is
+// a file with its readers, in a room below this one.
 #pragma once
 
 #include <span>
@@ -13,11 +13,11 @@
 namespace highwater {
 
 /// All that train; where two know a file's keys equally well, the first is taken.
-std::span<const Program> programs();
+std::span<const Program* const> programs();
 
 /// What starts their processes, by the name of the command, and "environment": the variables that
 /// PyTorch reads.
-std::span<const Program> launchers();
+std::span<const Program* const> launchers();
 
 /// The names of programs(), with commas between.
 std::string names_of_programs();

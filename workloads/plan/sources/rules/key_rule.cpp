@@ -1,8 +1,8 @@
 #include "workloads/plan/sources/rules/key_rule.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,19 +14,14 @@
 namespace highwater {
 namespace {
 
-bool is_off(const Setting& setting, std::string_view off) {
+bool is_off(const Setting& setting, std::span<const std::string_view> off) {
   const bool says_nothing = setting.kind == SettingKind::null ||
                             (setting.kind == SettingKind::boolean && setting.value == "false") ||
                             (setting.kind == SettingKind::list && setting.items.empty()) ||
                             setting.value.empty();
-  while (!off.empty()) {
-    const std::size_t bar = std::min(off.find('|'), off.size());
-    if (is_same_key(off.substr(0, bar), setting.value)) {
-      return true;
-    }
-    off.remove_prefix(std::min(bar + 1, off.size()));
-  }
-  return says_nothing;
+  return says_nothing || std::ranges::any_of(off, [&](std::string_view value) {
+           return is_same_key(value, setting.value);
+         });
 }
 
 /// A file of a model's configuration that is not there says so in its own words.
@@ -46,10 +41,9 @@ void apply_option(const KeyRule& rule, const Setting& setting, SourceKeys& keys)
     keys.add_no_effect(setting.key, setting.value, "left to the default");
     return;
   }
-  const auto* const known = std::ranges::find_if(rule.words, [&](const ValueWord& row) {
-                              return is_same_key(row.value, setting.value);
-                            }).base();
-  const bool is_known = known != rule.words.data() + rule.words.size();
+  const auto known = std::ranges::find_if(
+      rule.words, [&](const ValueWord& row) { return is_same_key(row.value, setting.value); });
+  const bool is_known = known != rule.words.end();
   if (is_known && known->word.empty()) {
     keys.add_no_effect(setting.key, setting.value, "the default here as well");
   } else {

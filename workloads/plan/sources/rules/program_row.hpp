@@ -1,10 +1,12 @@
-// A program whose configuration is read: its table of rules, and how it is recognised.
+// A program whose configuration is read: what its keys mean, and how it is recognised. All but the
+// code stands in workloads/facts/programs/NAME.json.
 #pragma once
 
-#include <span>
 #include <string_view>
+#include <vector>
 
-#include "workloads/plan/sources/rules/key_rule.hpp"
+#include "workloads/json/json_field.hpp"
+#include "workloads/plan/sources/rules/key_table.hpp"
 
 namespace highwater {
 
@@ -14,22 +16,34 @@ struct ProgramDefault {
   std::string_view value;
 };
 
+/// Adds what follows from several keys, when all are read: framework, strategy, model.
+using FinishProgram = void (*)(const SettingList& all, SourceKeys& keys);
+
+/// Texts belong to the facts.
 struct Program {
-  std::string_view name;           ///< "torchtitan"
-  std::string_view releases;       ///< whose sources the rules follow: "torchtitan 0.1 to 0.3"
-  std::span<const KeyRule> rules;  ///< the first that matches a key decides
+  std::string_view name;      ///< "torchtitan"
+  std::string_view releases;  ///< whose sources the rules follow: "torchtitan 0.1 to 0.3"
+  KeyTable keys;
   /// Scripts and tools that start it: "pretrain_gpt.py", "axolotl train"; '*' as in keys.
-  std::span<const std::string_view> scripts = {};
-  std::span<const ProgramDefault> defaults = {};
+  std::vector<std::string_view> scripts;
+  std::vector<ProgramDefault> defaults;
   /// Parts in front of keys that say nothing ("model_parallel."): the key counts without them.
-  std::span<const std::string_view> sections = {};
+  std::vector<std::string_view> sections;
   /// A key that each of its files has, with '*' as in keys; empty: there is none.
-  std::string_view mark = {};
+  std::string_view mark;
   /// In what words the program refuses a file with a key twice in one mapping; empty: the last one
   /// counts, as for Python's json.load() and PyYAML.
-  std::string_view refuses_repeated_keys = {};
-  /// Adds what follows from several keys, when all are read: framework, strategy, model.
-  void (*finish)(const SettingList& all, SourceKeys& keys) = nullptr;
+  std::string_view refuses_repeated_keys;
+  Readers readers;  ///< that its keys may name
+  FinishProgram finish = nullptr;
 };
+
+/// The program that a file of facts describes. @throws InputError with the field that is wrong
+Program program_of_facts(const JsonField& file, const Readers& readers,
+                         FinishProgram finish = nullptr);
+
+/// The program of workloads/facts/programs/NAME.json.
+Program program_of_facts(std::string_view name, const Readers& readers = {},
+                         FinishProgram finish = nullptr);
 
 }  // namespace highwater

@@ -2,18 +2,13 @@
 //
 // Source: axolotl of July 2026 (commit 067b021): utils/schemas/*.py, utils/config/__init__.py,
 // core/builders/base.py, loaders/model.py, loaders/adapter.py, integrations/*/args.py.
-#include <array>
 
-#include "workloads/plan/sources/programs/hugging_face/axolotl_rules.hpp"
-#include "workloads/plan/sources/programs/hugging_face/fsdp_rules.hpp"
+#include "workloads/plan/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
-#include "workloads/plan/sources/programs/hugging_face/training_arguments.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 
 namespace highwater::program_table {
 namespace {
-
-constexpr auto kAxolotlRules = joined_rules(kAxolotlArguments, kFsdpRules, kTrainingArguments);
 
 void finish_axolotl(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "transformers' Trainer"}, "framework", "trainer", keys);
@@ -32,16 +27,8 @@ void finish_axolotl(const SettingList& all, SourceKeys& keys) {
 }  // namespace
 
 const Program& axolotl() {
-  static constexpr std::array<std::string_view, 2> kScripts{"axolotl train", "axolotl.cli.train"};
-  static constexpr std::array kDefaults{
-      ProgramDefault{"bf16", "auto"}, ProgramDefault{"optimizer", "adamw_torch_fused"},
-      ProgramDefault{"micro_batch_size", "1"}, ProgramDefault{"sequence_len", "512"}};
-  static constexpr Program kProgram{.name = "axolotl",
-                                    .releases = "axolotl 0.4 to July 2026",
-                                    .rules = kAxolotlRules,
-                                    .scripts = kScripts,
-                                    .defaults = kDefaults,
-                                    .finish = finish_axolotl};
+  static const Program kProgram =
+      program_of_facts("axolotl", {hugging_face_readers()}, finish_axolotl);
   return kProgram;
 }
 

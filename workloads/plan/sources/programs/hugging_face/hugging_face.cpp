@@ -7,7 +7,6 @@
 
 #include "workloads/plan/sources/programs/hugging_face/hub_models.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
-#include "workloads/plan/sources/rules/rule_index.hpp"
 
 namespace highwater::program_table {
 namespace {
@@ -140,10 +139,10 @@ bool trains_adapters(const SettingList& all) {
          is_any_on(all, {"use_peft", "use_peft_lora", "use_lora", "lora_enable"});
 }
 
-void apply_rules(std::span<const KeyRule> rules, const SettingList& part, const SettingList& all,
+void apply_rules(const KeyTable& table, const SettingList& part, const SettingList& all,
                  SourceKeys& keys) {
   for (const Setting& setting : part.list()) {
-    const KeyRule* const rule = find_rule(rules, setting.key);
+    const KeyRule* const rule = table.find(setting.key);
     if (setting.is_replaced) {
       keys.add_no_effect(setting.key, setting.value, "given again further down");
     } else if (rule == nullptr) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/plan/sources/rules/key_rule.hpp"
+#include "workloads/plan/sources/rules/key_table.hpp"
 
 namespace highwater::program_table {
 
@@ -35,8 +35,8 @@ std::optional<std::string> precision_word(std::string_view weights, std::string_
 /// Whether adapters are trained instead of the model.
 bool trains_adapters(const SettingList& all);
 
-/// Applies `rules` to the settings of a part of the file, with `all` around them.
-void apply_rules(std::span<const KeyRule> rules, const SettingList& part, const SettingList& all,
+/// Applies the rules of `table` to the settings of a part of the file, with `all` around them.
+void apply_rules(const KeyTable& table, const SettingList& part, const SettingList& all,
                  SourceKeys& keys);
 
 /// Says that the number of GPUs is missing where a model is spread over them and no launcher tells.
@@ -122,5 +122,8 @@ void read_number_or_auto_clip(const Setting& setting, const SettingList& all, So
 
 /// The settings of a DeepSpeed file: dp-kind, precision, buckets, offload.
 void read_deepspeed_settings(const SettingList& file, SourceKeys& keys);
+
+/// The readers that several programs share, as the facts call them (shared_readers.cpp).
+std::span<const NamedReader> hugging_face_readers();
 
 }  // namespace highwater::program_table

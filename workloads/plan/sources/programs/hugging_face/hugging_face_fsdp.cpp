@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "workloads/plan/sources/configuration_file.hpp"
-#include "workloads/plan/sources/programs/hugging_face/fsdp_rules.hpp"
 #include "workloads/plan/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
 #include "workloads/plan/sources/settings/read_settings.hpp"
@@ -133,7 +132,8 @@ void read_fsdp_file(const Setting& setting, const SettingList& all, SourceKeys& 
     with_file.add(row);
     part.add(std::move(row));
   }
-  apply_rules(kFsdpRules, part, with_file, keys);
+  static const KeyTable kTable = key_table("fsdp", {hugging_face_readers()});
+  apply_rules(kTable, part, with_file, keys);
 }
 
 void read_fsdp_version(const Setting& setting, const SettingList& all, SourceKeys& keys) {

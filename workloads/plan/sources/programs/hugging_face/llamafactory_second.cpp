@@ -7,7 +7,6 @@
 #include "traces/error.hpp"
 #include "workloads/plan/sources/programs/hugging_face/hub_models.hpp"
 #include "workloads/plan/sources/programs/hugging_face/hugging_face.hpp"
-#include "workloads/plan/sources/programs/hugging_face/key_reasons.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 
@@ -82,96 +81,28 @@ void read_v1_global_batch(const Setting& setting, const SettingList& all, Source
   }
 }
 
-constexpr std::array kFactoryV1CpWords{ValueWord{"1", ""}};
-constexpr std::array kFactoryV1GradClipWords{ValueWord{"0", "none"}, ValueWord{"0.0", "none"}};
-constexpr std::array kFactorySecondRules{
-    by_context("model", read_model),
-    becomes("micro_batch_size", "batch"),
-    by_context("enable_activation_checkpointing", read_v1_checkpointing),
-    by_context("dist_config.name", read_v1_strategy),
-    by_context("dist_config.config_file", read_deepspeed),
-    ignored("dist_config.*", reasons::kStart),
-    ignored("dist_config", reasons::kStart),
-    ignored("init_config", reasons::kStart),
-    ignored("init_config.*", reasons::kStart),
-    ignored("dist_timeout", reasons::kStart),
-    by_context("peft_config.name", read_v1_peft),
-    by_context("peft_config.r", read_lora_key),
-    by_context("peft_config.lora_dropout", read_lora_key),
-    by_context("peft_config.target_modules", read_lora_key),
-    ignored("peft_config", reasons::kNumbers),
-    ignored("peft_config.*", reasons::kNumbers),
-    by_context("kernel_config.name", read_v1_kernels),
-    ignored("kernel_config", reasons::kWithOther),
-    ignored("kernel_config.*", reasons::kWithOther),
-    unsupported("quant_config.name", "the weights are quantised"),
-    ignored("quant_config", reasons::kWithOther),
-    ignored("quant_config.*", reasons::kWithOther),
-    by_context("optim_config.name", read_v1_optim),
-    ignored("optim_config", reasons::kNumbers),
-    ignored("optim_config.*", reasons::kNumbers),
-    ignored("lr_scheduler_config", reasons::kNumbers),
-    ignored("lr_scheduler_config.*", reasons::kNumbers),
-    by_context("global_batch_size", read_v1_global_batch),
-    ignored("batching_strategy", reasons::kData),
-    ignored("batching_workers", reasons::kData),
-    becomes("cp_size", "cp", kFactoryV1CpWords),
-    by_context("mp_replicate_size", read_replicas),
-    ignored("cp_mode", reasons::kWithOther),
-    ignored("mp_shard_size", reasons::kWithOther),
-    ignored("dp_size", reasons::kWithOther),
-    ignored("save_epochs", reasons::kFiles),
-    ignored("save_ckpt_as_hf", reasons::kFiles),
-    becomes("cutoff_len", "seq"),
-    by_context("bf16", read_v1_half),
-    becomes("max_grad_norm", "grad-clip", kFactoryV1GradClipWords),
-    by_context("flash_attn", read_factory_attention),
-    ignored("train_dataset", reasons::kData),
-    ignored("eval_dataset", reasons::kData),
-    ignored("custom_chat_template", reasons::kData),
-    ignored("template", reasons::kData),
-    ignored("seed", reasons::kData),
-    ignored("full_determinism", reasons::kData),
-    ignored("output_dir", reasons::kFiles),
-    ignored("save_*", reasons::kFiles),
-    ignored("resume_from_checkpoint", reasons::kFiles),
-    ignored("learning_rate", reasons::kNumbers),
-    ignored("pref_*", reasons::kNumbers),
-    ignored("simpo_gamma", reasons::kNumbers),
-    ignored("dpo_label_smoothing", reasons::kNumbers),
-    ignored("ld_alpha", reasons::kNumbers),
-    ignored("num_train_epochs", reasons::kDuration),
-    ignored("max_steps", reasons::kDuration),
-    ignored("logging_steps", reasons::kReports),
-    ignored("report_to", reasons::kReports),
-    ignored("run_name", reasons::kReports),
-    ignored("model_class", reasons::kCode),
-    ignored("trust_remote_code", reasons::kCode),
-    ignored("sample_backend", reasons::kInference),
-    ignored("max_new_tokens", reasons::kInference),
-};
-
 /// v1/core/base_trainer.py: a loop of its own with AdamW of torch.
 void finish_second_version(const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
   offer({"(framework)", "a loop of its own"}, "framework", "hf", keys);
 }
 
+constexpr std::array kFactorySecondReaders{
+    NamedReader{"v1_checkpointing", read_v1_checkpointing},
+    NamedReader{"v1_global_batch", read_v1_global_batch},
+    NamedReader{"v1_half", read_v1_half},
+    NamedReader{"v1_kernels", read_v1_kernels},
+    NamedReader{"v1_optim", read_v1_optim},
+    NamedReader{"v1_peft", read_v1_peft},
+    NamedReader{"v1_strategy", read_v1_strategy},
+};
+
 }  // namespace
 
 const Program& llamafactory_second() {
-  static constexpr std::array<std::string_view, 1> kScripts{"llamafactory-cli sft"};
-  static constexpr std::array kDefaults{ProgramDefault{"cutoff_len", "2048"},
-                                        ProgramDefault{"enable_activation_checkpointing", "true"},
-                                        ProgramDefault{"max_grad_norm", "1.0"},
-                                        ProgramDefault{"bf16", "true"},
-                                        ProgramDefault{"micro_batch_size", "1"}};
-  static constexpr Program kProgram{.name = "llamafactory v1",
-                                    .releases = "LLaMA-Factory v1 of August 2026",
-                                    .rules = kFactorySecondRules,
-                                    .scripts = kScripts,
-                                    .defaults = kDefaults,
-                                    .finish = finish_second_version};
+  static const Program kProgram =
+      program_of_facts("llamafactory_second", {kFactorySecondReaders, hugging_face_readers()},
+                       finish_second_version);
   return kProgram;
 }
 

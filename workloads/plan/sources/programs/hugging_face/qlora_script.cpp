@@ -4,9 +4,8 @@
 // TrainingArguments, GenerationArguments, get_accelerate_model, find_all_linear_names.
 #include <array>
 
-#include "workloads/plan/sources/programs/hugging_face/fsdp_rules.hpp"
+#include "workloads/plan/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/plan/sources/programs/hugging_face/settings_facts.hpp"
-#include "workloads/plan/sources/programs/hugging_face/training_arguments.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 
 namespace highwater::program_table {
@@ -54,69 +53,17 @@ void finish_qlora(const SettingList& all, SourceKeys& keys) {
   }
 }
 
-constexpr std::array kQloraArguments{
-    by_context("source_max_len", read_lengths),
-    ignored("target_max_len", "read with source_max_len"),
-    by_context("bits", read_bits),
-    by_context("double_quant", read_bnb_key),
-    ignored("quant_type", "read with bits"),
-    by_context("lora_r", read_adapter_key),
-    by_context("lora_dropout", read_adapter_key),
-    ignored("lora_alpha", reasons::kNumbers),
-    ignored("lora_modules", "all of them, in this script"),
-    ignored("full_finetune", "read with lora_r"),
-    by_context("bf16", read_training_type),
-    by_context("fp16", read_training_type),
-    ignored("adam8bit", "read with optim"),
-    ignored("max_memory_MB", reasons::kHost),
-    ignored("train_on_source", reasons::kNumbers),
-    ignored("use_auth", reasons::kNames),
-    ignored("dataset", reasons::kData),
-    ignored("dataset_format", reasons::kData),
-    ignored("max_train_samples", reasons::kData),
-    ignored("max_eval_samples", reasons::kEvaluation),
-    unsupported("do_mmlu_eval", "evaluation between steps, which is not simulated"),
-    ignored("mmlu_*", reasons::kEvaluation),
-    ignored("max_mmlu_samples", reasons::kEvaluation),
-    ignored("do_predict", reasons::kInference),
-    ignored("max_new_tokens", reasons::kInference),
-    ignored("min_new_tokens", reasons::kInference),
-    ignored("do_sample", reasons::kInference),
-    ignored("num_beam*", reasons::kInference),
-    ignored("*penalty*", reasons::kInference),
-    ignored("temperature", reasons::kInference),
-    ignored("top_*", reasons::kInference),
-    ignored("typical_p", reasons::kInference),
-    ignored("no_repeat_ngram_size", reasons::kInference),
+constexpr std::array kQloraReaders{
+    NamedReader{"adapter_key", read_adapter_key},
+    NamedReader{"lengths", read_lengths},
+    NamedReader{"training_type", read_training_type},
 };
-
-constexpr auto kQloraRules =
-    joined_rules(kQloraArguments, kModelArguments, kFsdpRules, kTrainingArguments);
 
 }  // namespace
 
 const Program& qlora_script() {
-  static constexpr std::array<std::string_view, 1> kScripts{"qlora.py"};
-  static constexpr std::array kDefaults{
-      ProgramDefault{"model_name_or_path", "EleutherAI/pythia-12b"},
-      ProgramDefault{"bits", "4"},
-      ProgramDefault{"double_quant", "true"},
-      ProgramDefault{"quant_type", "nf4"},
-      ProgramDefault{"lora_r", "64"},
-      ProgramDefault{"source_max_len", "1024"},
-      ProgramDefault{"target_max_len", "256"},
-      ProgramDefault{"optim", "paged_adamw_32bit"},
-      ProgramDefault{"per_device_train_batch_size", "1"},
-      ProgramDefault{"gradient_accumulation_steps", "16"},
-      ProgramDefault{"gradient_checkpointing", "true"},
-      ProgramDefault{"max_grad_norm", "0.3"}};
-  static constexpr Program kProgram{.name = "qlora.py",
-                                    .releases = "qlora.py of July 2023",
-                                    .rules = kQloraRules,
-                                    .scripts = kScripts,
-                                    .defaults = kDefaults,
-                                    .mark = "source_max_len",
-                                    .finish = finish_qlora};
+  static const Program kProgram =
+      program_of_facts("qlora", {kQloraReaders, hugging_face_readers()}, finish_qlora);
   return kProgram;
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "workloads/plan/sources/programs/megatron/megatron_bridge_recipes.hpp"
-#include "workloads/plan/sources/programs/megatron/megatron_rules.hpp"
+#include "workloads/plan/sources/programs/megatron/megatron_readers.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 
 namespace highwater::program_table {
@@ -111,71 +111,6 @@ void read_bridge_precision(const Setting& setting, const SettingList& /*all*/, S
   }
 }
 
-/// Launch lines write the tokens of a batch with short flags.
-constexpr std::array kBridgeOwn{
-    by_context("recipe", read_recipe_name),
-    unsupported_model("model", "the recipe that it picks; give --model and what it sets"),
-    by_context("mode", read_bridge_mode),
-    by_context("mixed_precision", read_bridge_precision),
-    ignored("dataset", kData),
-    becomes("mb", "batch"),
-    by_context("gb", read_global_batch),
-    becomes("sl", "seq"),
-    becomes("tp", "tp"),
-    becomes("pp", "pp"),
-    becomes("cp", "cp"),
-    becomes("ep", "ep"),
-    by_context("vp", read_chunks),
-    by_context("etp", read_expert_tp),
-    ignored("ms", kDuration),
-    ignored("max_steps", kDuration),
-    ignored("warmup_iters", kRate),
-    ignored("save_dir", kFiles),
-    ignored("load_dir", kFiles),
-    ignored("config_file", kNames),
-    ignored("dry_run", kReports),
-    unsupported("peft*", "adapters beside a frozen model"),
-    ignored("num_gpus", "counted by the launcher"),
-    ignored("packed_sequence", kData),
-    ignored("name_or_path", kNames),
-    ignored("hf_path", kNames),
-    unsupported("teacher.*", "a second model without gradients"),
-    ignored("kd_config.*", kNumbers),
-    ignored("source.*", kData),
-    ignored("path_to_cache", kData),
-    unsupported("enable_in_batch_packing", "packed sequences with attention by sequence"),
-    unsupported("enable_offline_packing", "packed sequences with attention by sequence"),
-    ignored("offline_packing_specs.*", "read with enable_offline_packing only"),
-    ignored("packed_sequence_specs.*", kData),
-    unsupported("freeze_*", "frozen parts have no gradients"),
-    ignored("finetune_lr", kRate),
-    ignored("step", kNames),
-    ignored("step_func", kNames),
-    ignored("container*", kNames),
-    becomes("grad_reduce_in_fp32", "fp32-grads"),
-    becomes("clip_grad", "grad-clip"),
-    ignored("*_ratio", kRate),
-    ignored("random_seed", kNumbers),
-    ignored("sequence_length", "the same as seq_length"),
-    ignored("data_sharding", kData),
-    ignored("dataset_*", kData),
-    ignored("memory_keys", kReports),
-    ignored("blend*", kData),
-    ignored("persistent_workers", kData),
-    ignored("pin_memory", kData),
-    ignored("drop_last", kData),
-    ignored("average_in_collective", "when gradients are reduced"),
-    ignored("check_for_nan_in_grad", kReports),
-    unsupported("data_parallel_sharding_strategy", "shards of parameters and gradients",
-                "no_shard|optim"),
-    unsupported("tp_comm_overlap_cfg", "Transformer Engine's buffers of overlapped collectives"),
-    ignored("bootstrap_pg_from_iter", kCollectives),
-    unsupported("modelopt_*", "quantised or pruned weights"),
-    ignored("restore_modelopt_state", kFiles),
-};
-
-constexpr auto kBridgeRules = joined_rules(kBridgeOwn, kMegatronRules);
-
 /// _pretrain_common: bf16 with gradients in fp32, the distributed optimizer, both overlaps.
 void finish_bridge(const SettingList& all, SourceKeys& keys) {
   const Setting own{"(Megatron Bridge)", "recipes/common.py"};
@@ -195,35 +130,17 @@ void finish_bridge(const SettingList& all, SourceKeys& keys) {
   }
 }
 
+constexpr std::array kBridgeReaders{
+    NamedReader{"bridge_mode", read_bridge_mode},
+    NamedReader{"bridge_precision", read_bridge_precision},
+    NamedReader{"recipe_name", read_recipe_name},
+};
+
 }  // namespace
 
 const Program& megatron_bridge() {
-  static constexpr std::array<std::string_view, 4> kScripts{"run_recipe.py", "setup_experiment.py",
-                                                            "train.sh", "launch_with_nemo_run.py"};
-  static constexpr std::array<std::string_view, 18> kSections{"model.",
-                                                              "train.",
-                                                              "validation.",
-                                                              "optimizer.",
-                                                              "scheduler.",
-                                                              "dataset.",
-                                                              "checkpoint.",
-                                                              "logger.",
-                                                              "tokenizer.",
-                                                              "ddp.",
-                                                              "dist.",
-                                                              "rng.",
-                                                              "profiling.",
-                                                              "comm_overlap.",
-                                                              "ft.",
-                                                              "straggler.",
-                                                              "mixed_precision.",
-                                                              "rerun_state_machine."};
-  static constexpr Program kProgram{.name = "megatron-bridge",
-                                    .releases = "Megatron Bridge 0.2 to 0.6",
-                                    .rules = kBridgeRules,
-                                    .scripts = kScripts,
-                                    .sections = kSections,
-                                    .finish = finish_bridge};
+  static const Program kProgram =
+      program_of_facts("megatron_bridge", {kBridgeReaders, megatron_readers()}, finish_bridge);
   return kProgram;
 }
 

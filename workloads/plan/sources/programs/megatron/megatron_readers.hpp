@@ -36,4 +36,7 @@ void read_softmax_fusion(const Setting& setting, const SettingList& all, SourceK
 void read_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_modules_of_layers(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
+/// The readers that several programs share, as the facts call them (shared_readers.cpp).
+std::span<const NamedReader> megatron_readers();
+
 }  // namespace highwater::program_table::megatron_keys

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "workloads/plan/sources/programs/megatron/megatron_rules.hpp"
+#include "workloads/plan/sources/programs/megatron/megatron_readers.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 
 namespace highwater::program_table {
@@ -43,37 +43,6 @@ void read_primus_framework(const Setting& setting, const SettingList& all, Sourc
   }
 }
 
-constexpr std::string_view kTurbo = "Primus-Turbo's kernels keep other tensors than Megatron's";
-
-constexpr std::array kPrimusKeys{
-    by_context("model", read_primus_model),
-    by_context("framework", read_primus_framework),
-    ignored("config", "its defaults are known"),
-    ignored("work_group", kNames),
-    ignored("user_name", kNames),
-    ignored("exp_name", kNames),
-    ignored("workspace", kNames),
-    ignored("platform.*", kNames),
-    unsupported("enable_primus_turbo", kTurbo),
-    unsupported("use_turbo_*", kTurbo),
-    unsupported("turbo_*", kTurbo),
-    unsupported("fp8", "products in 8 bits", "null|none"),
-    unsupported("fp8_recipe", "products in 8 bits", "null|none"),
-    ignored("no_fp8_weight_transpose_cache", "read with fp8 only"),
-    ignored("*sink_level", kReports),
-    ignored("log_avg_*", kReports),
-    ignored("disable_wandb", kReports),
-    ignored("disable_tensorboard", kReports),
-    ignored("disable_last_saving", kFiles),
-    ignored("disable_compile_dependencies", kHost),
-    ignored("auto_continue_train", kFiles),
-    ignored("no_load_*", kFiles),
-    ignored("no_save_*", kFiles),
-    ignored("mock_data", kData),
-};
-
-constexpr auto kPrimusRules = joined_rules(kPrimusKeys, kMegatronRules);
-
 /// What stands in pre_trainer.yaml and trainer_base.yaml for keys that the file leaves out.
 void finish_primus(const SettingList& all, SourceKeys& keys) {
   const auto offer_default = [&](std::string_view option, std::string word) {
@@ -92,22 +61,16 @@ void finish_primus(const SettingList& all, SourceKeys& keys) {
   }
 }
 
+constexpr std::array kPrimusReaders{
+    NamedReader{"primus_framework", read_primus_framework},
+    NamedReader{"primus_model", read_primus_model},
+};
+
 }  // namespace
 
 const Program& primus() {
-  static constexpr std::array<std::string_view, 2> kSections{"modules.pre_trainer.overrides.",
-                                                             "modules.pre_trainer."};
-  static constexpr std::array kDefaults{
-      ProgramDefault{"attention_dropout", "0.0"}, ProgramDefault{"hidden_dropout", "0.0"},
-      ProgramDefault{"micro_batch_size", "2"},    ProgramDefault{"seq_length", "1024"},
-      ProgramDefault{"global_batch_size", "16"},  ProgramDefault{"clip_grad", "1.0"}};
-  static constexpr Program kProgram{.name = "primus",
-                                    .releases = "Primus of 2026",
-                                    .rules = kPrimusRules,
-                                    .defaults = kDefaults,
-                                    .sections = kSections,
-                                    .mark = "modules.pre_trainer.framework",
-                                    .finish = finish_primus};
+  static const Program kProgram =
+      program_of_facts("primus", {kPrimusReaders, megatron_readers()}, finish_primus);
   return kProgram;
 }
 

@@ -50,4 +50,7 @@ void read_clip(const Setting& setting, const SettingList& all, SourceKeys& keys)
 void read_rotation(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_comm_mode(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
+/// The readers that several programs share, as the facts call them (shared_readers.cpp).
+std::span<const NamedReader> torchtitan_readers();
+
 }  // namespace highwater::program_table::titan_keys

@@ -11,14 +11,9 @@
 
 #include "workloads/plan/sources/rules/decoder_facts.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
-#include "workloads/plan/sources/rules/reasons.hpp"
 
 namespace highwater::program_table {
 namespace {
-
-using namespace reasons;
-
-constexpr std::string_view kNamed = "names a part";
 
 std::int64_t titan_degree(const SettingList& all, std::string_view name) {
   return all.whole(fmt::format("job.parallelism.{}", name)).value_or(1);
@@ -207,92 +202,6 @@ void read_graphs(const Setting& setting, const SettingList& /*all*/, SourceKeys&
   }
 }
 
-constexpr std::array kPythonTypes{ValueWord{"bfloat16", "bf16"}, ValueWord{"float32", "fp32"}};
-constexpr std::array kPythonOffload{ValueWord{"true", "params"}, ValueWord{"false", ""}};
-
-constexpr std::array kPythonRules{
-    ignored("program", kNamed),
-    ignored("release", kNamed),
-    by_context("model.class", read_titan_class),
-    by_context("model.attention.inner", read_titan_attention),
-    by_context("model.converters", read_layer_classes),
-    ignored("model", kInModel),
-    ignored("model.*", kInModel),
-    by_context("job.activation_checkpoint.class", read_policy),
-    by_context("job.activation_checkpoint", read_no_policy),
-    unsupported("job.activation_checkpoint.force_recompute_mm_shapes_by_fqns",
-                "products of these layers are recomputed", "moe.router.gate"),
-    ignored("job.activation_checkpoint.*", kReports),
-    by_context("job.loss.class", read_loss_class),
-    ignored("job.loss.*", "read with the loss"),
-    by_context("job.optimizer.implementation", read_loop),
-    by_context("job.optimizer.param_groups.0.optimizer_name", read_group_optimizer),
-    unsupported("job.optimizer.param_groups.*.optimizer_kwargs.amsgrad",
-                "a third state of each parameter"),
-    ignored("job.optimizer.param_groups.0.*", kNumbers),
-    unsupported("job.optimizer.param_groups.*.optimizer_name", "several optimizers", "AdamW|Adam"),
-    ignored("job.optimizer.param_groups.*", kNumbers),
-    unsupported("job.optimizer.optimizer_factory_kwargs_by_name",
-                "optimizers with arguments of their own"),
-    by_context("job.training.local_batch_size", read_python_batch),
-    by_context("job.training.global_batch_size", read_python_global),
-    becomes("job.training.seq_len", "seq"),
-    becomes("job.training.max_norm", "grad-clip"),
-    becomes("job.training.dtype", "precision", kPythonTypes),
-    becomes("job.training.mixed_precision_param", "param-dtype", kPythonTypes),
-    becomes("job.training.mixed_precision_reduce", "reduce-dtype", kPythonTypes),
-    becomes("job.training.enable_cpu_offload", "offload", kPythonOffload),
-    by_context("job.training.disable_cuda_graphs", read_graphs),
-    ignored("job.training.steps", kDuration),
-    ignored("job.training.gc_*", kHost),
-    ignored("job.parallelism.data_parallel_replicate_degree", "read with the shard degree"),
-    by_context("job.parallelism.data_parallel_shard_degree", read_python_shards),
-    by_context("job.parallelism.tensor_parallel_degree", read_python_tp),
-    ignored("job.parallelism.enable_sequence_parallel", "read with tensor_parallel_degree"),
-    becomes("job.parallelism.context_parallel_degree", "cp"),
-    ignored("job.parallelism.context_parallel_*", "order of tokens only"),
-    becomes("job.parallelism.pipeline_parallel_degree", "pp"),
-    by_context("job.parallelism.pipeline_parallel_schedule", read_python_schedule),
-    unsupported("job.parallelism.pipeline_parallel_schedule_csv", "a schedule of your own"),
-    ignored("job.parallelism.pipeline_parallel_microbatch_size", "read with the batch"),
-    by_context("job.parallelism.pipeline_parallel_layers_per_stage", read_stage_choice),
-    ignored("job.parallelism.pipeline_parallel_*_less_layers",
-            "layers of the first and last stage"),
-    by_context("job.parallelism.module_fqns_per_model_part*", read_stage_choice),
-    becomes("job.parallelism.expert_parallel_degree", "ep"),
-    by_context("job.parallelism.fsdp_reshard_after_forward", read_python_reshard),
-    unsupported("job.parallelism.enable_fsdp_symm_mem", "collectives take symmetric buffers"),
-    unsupported("job.parallelism.spmd_backend", "tensors are split by another layer of code",
-                "spmd_types"),
-    by_context("job.compile.enable", read_python_compile),
-    ignored("job.compile.components", "read with compile.enable"),
-    unsupported("job.compile.enable_async_tensor_parallel",
-                "products that overlap with collectives take buffers"),
-    unsupported("job.compile.backend", "another compiler than Inductor", "inductor"),
-    unsupported("job.override.imports", "parts of the model are replaced by other kernels"),
-    unsupported("job.comm.mode", "other collectives", "default"),
-    ignored("job.comm.*", kCollectives),
-    unsupported("job.validator.enable", "batches without gradients run between the steps"),
-    ignored("job.validator.*", "read with validator.enable only"),
-    unsupported("job.debug.deterministic",
-                "other kernels of attention and embedding take workspaces"),
-    unsupported("job.debug.moe_force_load_balance", "tokens are spread evenly"),
-    unsupported("job.debug.detect_anomaly", "autograd checks every operation"),
-    unsupported("job.debug.batch_invariant", "other kernels"),
-    ignored("job.debug.*", kReports),
-    ignored("job.checkpoint.*", kFiles),
-    ignored("job.lr_scheduler.*", kRate),
-    ignored("job.metrics.*", kReports),
-    ignored("job.profiler.*", kReports),
-    ignored("job.tokenizer.*", kData),
-    ignored("job.dataloader.*", kData),
-    ignored("job.dump_folder", kNames),
-    ignored("job.hf_assets_path", kNames),
-    unsupported("job.encoder.*", "the encoders of Flux beside the model"),
-    ignored("job.inference.*", kInference),
-    ignored("job*.class", kNamed),
-};
-
 void finish_titan_python(const SettingList& all, SourceKeys& keys) {
   offer({"(torchtitan)", "Python"}, "framework", "torchtitan", keys);
   offer({"(torchtitan)", "Python"}, "torchtitan", "0.3", keys);
@@ -303,14 +212,31 @@ void finish_titan_python(const SettingList& all, SourceKeys& keys) {
   }
 }
 
+constexpr std::array kTitanPythonReaders{
+    NamedReader{"graphs", read_graphs},
+    NamedReader{"group_optimizer", read_group_optimizer},
+    NamedReader{"layer_classes", read_layer_classes},
+    NamedReader{"loop", read_loop},
+    NamedReader{"loss_class", read_loss_class},
+    NamedReader{"no_policy", read_no_policy},
+    NamedReader{"policy", read_policy},
+    NamedReader{"python_batch", read_python_batch},
+    NamedReader{"python_compile", read_python_compile},
+    NamedReader{"python_global", read_python_global},
+    NamedReader{"python_reshard", read_python_reshard},
+    NamedReader{"python_schedule", read_python_schedule},
+    NamedReader{"python_shards", read_python_shards},
+    NamedReader{"python_tp", read_python_tp},
+    NamedReader{"stage_choice", read_stage_choice},
+    NamedReader{"titan_attention", read_titan_attention},
+    NamedReader{"titan_class", read_titan_class},
+};
+
 }  // namespace
 
 const Program& torchtitan_python() {
-  static constexpr Program kProgram{.name = "torchtitan (Python)",
-                                    .releases = "torchtitan 0.3",
-                                    .rules = kPythonRules,
-                                    .mark = "program",
-                                    .finish = finish_titan_python};
+  static const Program kProgram = program_of_facts(
+      "torchtitan_python", {kTitanPythonReaders, torchtitan_readers()}, finish_titan_python);
   return kProgram;
 }
 

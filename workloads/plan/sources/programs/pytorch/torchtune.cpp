@@ -18,7 +18,6 @@ using namespace reasons;
 
 constexpr std::string_view kOtherTraining =
     "a recipe that is not supervised fine-tuning takes other memory; record it (highwater record)";
-constexpr std::string_view kWithMoreModels = "read with a second model only";
 
 /// Losses of preferences and rewards, and a teacher, are trained otherwise.
 bool trains_otherwise(const SettingList& all) {
@@ -258,137 +257,6 @@ void refuse_without_training(const Setting& setting, const SettingList& all, Sou
   keys.add_no_effect(setting.key, setting.value, std::string(kInference));
 }
 
-constexpr std::array kTunePrecisions{ValueWord{"bf16", "bf16"}, ValueWord{"fp32", "fp32"},
-                                     ValueWord{"fp16", "fp16"}};
-constexpr std::array kTuneReshard{ValueWord{"true", "all"}, ValueWord{"false", "never"}};
-
-constexpr std::array kTuneRules{
-    by_context("config", read_config_name),
-    becomes("batch_size", "batch"),
-    becomes("gradient_accumulation_steps", "grad-accum"),
-    becomes("dtype", "precision", kTunePrecisions),
-    becomes("clip_grad_norm", "grad-clip"),
-    becomes("compile", "compile"),
-    by_context("model._component_", read_builder),
-    becomes("model.lora_rank", "lora"),
-    becomes("model.lora_dropout", "lora-dropout"),
-    by_context("model.lora_attn_modules", read_lora_modules),
-    ignored("model.apply_lora_to_*", "read with model.lora_attn_modules"),
-    ignored("model.lora_alpha", kNumbers),
-    by_context("model.quantize_base", read_quantize_base),
-    becomes("model.use_dora", "dora"),
-    becomes("model.attn_dropout", "dropout"),
-    ignored("model.norm_eps", kNumbers),
-    unsupported("model.*_trainable", "an image encoder and fusion layers beside the decoder"),
-    unsupported("model.image_size", "an image encoder beside the decoder"),
-    ignored("model.*", kInModel),
-    by_context("loss._component_", read_tune_loss),
-    ignored("loss.*", kNumbers),
-    by_context("optimizer._component_", read_tune_optimizer),
-    by_context("optimizer.fused", read_fused),
-    by_context("optimizer.foreach", read_foreach),
-    ignored("optimizer.*", kNumbers),
-    becomes("optimizer_in_bwd", "optimizer-in-backward"),
-    by_context("enable_activation_checkpointing", read_activation_checkpoints),
-    ignored("ac_mode", "read with enable_activation_checkpointing"),
-    ignored("ac_option", "read with enable_activation_checkpointing"),
-    by_context("enable_activation_offloading", read_offloading),
-    by_context("fsdp_cpu_offload", read_cpu_offload),
-    by_context("fsdp.cpu_offload", read_cpu_offload),
-    becomes("fsdp_reshard_after_forward", "reshard", kTuneReshard),
-    unsupported("custom_sharded_layers", "embedding and head as units of FSDP"),
-    unsupported("memory_efficient_fsdp_wrap", "embedding and head as units of FSDP1"),
-    becomes("data_parallel_replicate_dim", "dp-replicate"),
-    by_context("data_parallel_shard_dim", read_shard_degree),
-    by_context("tensor_parallel_dim", read_tune_tp),
-    ignored("tensor_parallel_plan.*", "the model's own plan"),
-    becomes("context_parallel_dim", "cp"),
-    becomes("enable_fp8_training", "float8"),
-    unsupported("fp8_recipe_name", "another recipe of float8", "tensorwise"),
-    by_context("tokenizer.max_seq_len", read_length),
-    ignored("tokenizer.*", kData),
-    unsupported("dataset.packed", "masks of packed texts ([batch, 1, seq, seq])"),
-    ignored("dataset*", kData),
-    unsupported("dataloader.packed", "masks of packed texts ([batch, 1, seq, seq])"),
-    ignored("dataloader.*", kData),
-    ignored("shuffle", kData),
-    ignored("collate_fn", kData),
-    unsupported("dataset_val.packed", "masks of packed texts"),
-    ignored("run_val_every_n_steps", kEvaluation),
-    ignored("batch_size_val", kEvaluation),
-    ignored("lr_scheduler.*", kRate),
-    ignored("checkpointer.*", kFiles),
-    ignored("*_checkpointer.*", kFiles),
-    ignored("resume_from_checkpoint", kFiles),
-    ignored("save_*", kFiles),
-    ignored("keep_last_n_checkpoints", kFiles),
-    ignored("enable_async_checkpointing", kFiles),
-    ignored("use_distributed_state_dict", kFiles),
-    ignored("output_dir", kNames),
-    ignored("base_model_path", kNames),
-    ignored("name", kNames),
-    ignored("metric_logger.*", kReports),
-    ignored("log_*", kReports),
-    ignored("profiler.*", kReports),
-    ignored("profile_memory", kReports),
-    ignored("debug_*", kReports),
-    ignored("include_path", kNames),
-    ignored("epochs", kDuration),
-    ignored("max_steps_per_epoch", kDuration),
-    ignored("num_steps", kDuration),
-    ignored("seed", kNumbers),
-    unsupported("cudnn_deterministic_mode", "deterministic kernels take workspaces"),
-    ignored("device", "always a GPU here"),
-    ignored("low_cpu_ram", kHost),
-    ignored("enable_expandable_segments", "see --alloc-conf"),
-    unsupported("resize_token_embeddings", "a vocabulary of another size"),
-    unsupported("use_flex", "attention through FlexAttention"),
-    // Other recipes: quantisation-aware training, early exit, distillation, preferences, rewards.
-    unsupported("quantizer*", "fake quantisation of weights and activations"),
-    ignored("fake_quant_after_n_steps", "read with a quantizer only"),
-    unsupported("early_exit_loss.*", "the loss of several layers"),
-    unsupported("layer_dropout.*", "layers are skipped at random"),
-    ignored("kd_ratio", kNumbers),
-    unsupported("kd_loss._component_", kOtherTraining),
-    unsupported("teacher_model._component_", "a second model without gradients"),
-    ignored("teacher_model.*", kWithMoreModels),
-    unsupported_model("policy_model._component_", kOtherTraining),
-    ignored("policy_model.*", kWithMoreModels),
-    unsupported_model("reward_and_value_model._component_", kOtherTraining),
-    ignored("reward_and_value_model.*", kWithMoreModels),
-    unsupported("reward_functions.*", kOtherTraining),
-    unsupported("orchestration.*", kOtherTraining),
-    unsupported("postprocessing.*", kOtherTraining),
-    unsupported("training.*", kOtherTraining),
-    unsupported("inference.*", kOtherTraining),
-    unsupported("grpo_samples", kOtherTraining),
-    unsupported("ppo_batch_size", kOtherTraining),
-    unsupported("forward_batch_size", kOtherTraining),
-    ignored("ppo_epochs", kDuration),
-    ignored("gamma", kNumbers),
-    ignored("lmbda", kNumbers),
-    ignored("kl_coeff", kNumbers),
-    ignored("reward_penalty", kNumbers),
-    ignored("whiten_rewards", kNumbers),
-    ignored("min_response_length", kNumbers),
-    ignored("penalise_no_eos", kNumbers),
-    ignored("stop_token_ids", kData),
-    // Programs that do not train.
-    by_context("prompt*", refuse_without_training),
-    by_context("tasks", refuse_without_training),
-    ignored("max_generated_tokens", kInference),
-    ignored("max_new_tokens", kInference),
-    ignored("max_seq_length", kInference),
-    ignored("temperature", kInference),
-    ignored("top_k", kInference),
-    ignored("enable_kv_cache", kInference),
-    ignored("limit", kInference),
-    ignored("chat_format", kInference),
-    ignored("instruct_template", kInference),
-    ignored("apply_chat_template", kInference),
-    ignored("chat_template", kInference),
-};
-
 /// Without a norm to clip to nothing is clipped; without max_seq_len the data decides.
 void finish_torchtune(const SettingList& all, SourceKeys& keys) {
   offer({"(torchtune)", "recipe"}, "framework", "torchtune", keys);
@@ -398,19 +266,28 @@ void finish_torchtune(const SettingList& all, SourceKeys& keys) {
   }
 }
 
+constexpr std::array kTuneReaders{
+    NamedReader{"activation_checkpoints", read_activation_checkpoints},
+    NamedReader{"builder", read_builder},
+    NamedReader{"config_name", read_config_name},
+    NamedReader{"cpu_offload", read_cpu_offload},
+    NamedReader{"foreach", read_foreach},
+    NamedReader{"fused", read_fused},
+    NamedReader{"length", read_length},
+    NamedReader{"lora_modules", read_lora_modules},
+    NamedReader{"offloading", read_offloading},
+    NamedReader{"quantize_base", read_quantize_base},
+    NamedReader{"refuse_without_training", refuse_without_training},
+    NamedReader{"shard_degree", read_shard_degree},
+    NamedReader{"tune_loss", read_tune_loss},
+    NamedReader{"tune_optimizer", read_tune_optimizer},
+    NamedReader{"tune_tp", read_tune_tp},
+};
+
 }  // namespace
 
 const Program& torchtune() {
-  static constexpr std::array<std::string_view, 1> kScripts{"tune run *"};
-  // config/_parse.py reads the file with OmegaConf.load(); omegaconf/_utils.py get_yaml_loader().
-  static constexpr std::string_view kRepeated = "OmegaConf: \"found duplicate key\"";
-  static constexpr Program kProgram{.name = "torchtune",
-                                    .releases = "torchtune 0.3 to 0.6.1",
-                                    .rules = kTuneRules,
-                                    .scripts = kScripts,
-                                    .mark = "*_component_",
-                                    .refuses_repeated_keys = kRepeated,
-                                    .finish = finish_torchtune};
+  static const Program kProgram = program_of_facts("torchtune", {kTuneReaders}, finish_torchtune);
   return kProgram;
 }
 
