@@ -97,6 +97,10 @@ class SettingsReader {
       read_setting(setting);
     }
     keys_.are_defaults(false);
+    for (const ProgramOption& implied : program_->implies) {
+      offer({fmt::format("({})", implied.option), std::string(implied.because)}, implied.option,
+            std::string(implied.word), keys_);
+    }
     if (program_->finish != nullptr) {
       program_->finish(*all_, keys_);
     }

@@ -1,13 +1,19 @@
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <vector>
 
+#include "workloads/plan/sources/programs/own_programs.hpp"
+#include "workloads/plan/sources/programs/program.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 
 namespace highwater {
+namespace {
 
-std::span<const Program* const> programs() {
+/// Keys that many programs share are those of TrainingArguments.
+std::vector<const Program*> all_programs() {
   namespace table = program_table;
-  // Keys that many programs share are those of TrainingArguments.
-  static const std::array kPrograms{
+  std::vector<const Program*> all{
       &table::trainer(),         &table::torchtitan(),     &table::torchtitan_python(),
       &table::torchtune(),       &table::megatron(),       &table::megatron_others(),
       &table::megatron_bridge(), &table::nemo(),           &table::plain_loop(),
@@ -15,6 +21,14 @@ std::span<const Program* const> programs() {
       &table::deepspeed_file(),  &table::deepspeed_chat(), &table::deepspeed_scripts(),
       &table::axolotl(),         &table::llamafactory(),   &table::llamafactory_second(),
       &table::own_scripts(),     &table::qlora_script(),   &table::primus()};
+  std::ranges::copy(own_programs(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
+std::span<const Program* const> programs() {
+  static const std::vector<const Program*> kPrograms = all_programs();
   return kPrograms;
 }
 

@@ -17,6 +17,16 @@ std::vector<ProgramDefault> defaults_of(const JsonField& file) {
   return defaults;
 }
 
+std::vector<ProgramOption> options_of(const JsonField& file) {
+  std::vector<ProgramOption> options;
+  if (const auto field = file.find("implies")) {
+    for (const JsonField& row : field->elements()) {
+      options.push_back({row.at("option").view(), row.at("word").view(), row.at("because").view()});
+    }
+  }
+  return options;
+}
+
 }  // namespace
 
 Program program_of_facts(const JsonField& file, const Readers& readers, FinishProgram finish) {
@@ -28,6 +38,7 @@ Program program_of_facts(const JsonField& file, const Readers& readers, FinishPr
           .sections = file.views("sections"),
           .mark = file.view_or_empty("mark"),
           .refuses_repeated_keys = file.view_or_empty("refuses_repeated_keys"),
+          .implies = options_of(file),
           .readers = readers,
           .finish = finish};
 }

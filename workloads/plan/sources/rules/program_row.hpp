@@ -16,7 +16,14 @@ struct ProgramDefault {
   std::string_view value;
 };
 
-/// Adds what follows from several keys, when all are read: framework, strategy, model.
+/// An option that follows from the program itself, as "(framework)" of its listing.
+struct ProgramOption {
+  std::string_view option;
+  std::string_view word;
+  std::string_view because;  ///< "a loop of its own"
+};
+
+/// Adds what follows from several keys, when all are read: strategy, model.
 using FinishProgram = void (*)(const SettingList& all, SourceKeys& keys);
 
 /// Texts belong to the facts.
@@ -34,6 +41,7 @@ struct Program {
   /// In what words the program refuses a file with a key twice in one mapping; empty: the last one
   /// counts, as for Python's json.load() and PyYAML.
   std::string_view refuses_repeated_keys;
+  std::vector<ProgramOption> implies;
   Readers readers;  ///< that its keys may name
   FinishProgram finish = nullptr;
 };

@@ -82,11 +82,6 @@ void read_v1_global_batch(const Setting& setting, const SettingList& all, Source
 }
 
 /// v1/core/base_trainer.py: a loop of its own with AdamW of torch.
-void finish_second_version(const SettingList& all, SourceKeys& keys) {
-  static_cast<void>(all);
-  offer({"(framework)", "a loop of its own"}, "framework", "hf", keys);
-}
-
 constexpr std::array kFactorySecondReaders{
     NamedReader{"v1_checkpointing", read_v1_checkpointing},
     NamedReader{"v1_global_batch", read_v1_global_batch},
@@ -101,8 +96,7 @@ constexpr std::array kFactorySecondReaders{
 
 const Program& llamafactory_second() {
   static const Program kProgram =
-      program_of_facts("llamafactory_second", {kFactorySecondReaders, hugging_face_readers()},
-                       finish_second_version);
+      program_of_facts("llamafactory_second", {kFactorySecondReaders, hugging_face_readers()});
   return kProgram;
 }
 

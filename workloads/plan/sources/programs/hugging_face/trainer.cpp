@@ -38,12 +38,6 @@ void finish_trainer(const SettingList& all, SourceKeys& keys) {
   offer_fsdp_kind(all, keys);
 }
 
-/// run_clm_no_trainer.py and its siblings: a loop of their own with accelerate.
-void finish_plain_loop(const SettingList& all, SourceKeys& keys) {
-  static_cast<void>(all);
-  offer({"(framework)", "a loop of its own"}, "framework", "hf", keys);
-}
-
 constexpr std::array kScriptReaders{
     NamedReader{"micro_batch", read_micro_batch},
     NamedReader{"script_lora", read_script_lora},
@@ -64,8 +58,8 @@ const Program& own_scripts() {
 }
 
 const Program& plain_loop() {
-  static const Program kProgram = program_of_facts(
-      "accelerate_scripts", {kScriptReaders, hugging_face_readers()}, finish_plain_loop);
+  static const Program kProgram =
+      program_of_facts("accelerate_scripts", {kScriptReaders, hugging_face_readers()});
   return kProgram;
 }
 
