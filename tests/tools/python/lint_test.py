@@ -9,10 +9,12 @@ import sys
 import venv
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+MODULE = "tools/python/module/highwater"
 TOOLS = ("mypy", "pytest", "ruff")
 SKIPPED = 4
-#: Checked with the settings of pyproject.toml, which are strict.
-STRICT = ("tools/python/module/highwater", "tests/tools/python/module/scripts/typed.py")
+#: Checked with the settings of pyproject.toml, which are strict, beside the module; that itself is checked in the
+#: package of the build, with what is made there.
+STRICT = ("tests/tools/python/module/scripts/typed.py",)
 #: Checked by themselves: some name their modules alike.
 PLAIN = ("tests/bench", "tests/data/edits", "tests/faults", "tests/fuzz", "tests/tools/commands", "tests/tools/docs",
          "tests/tools/fleet", "tests/tools/html", "tests/tools/options", "tests/tools/python", "tools/docs/pictures",
@@ -35,10 +37,11 @@ def prepare(folder):
     return python
 
 
-def checks(python, folder):
+def checks(python, folder, package):
     yield [python, "-m", "ruff", "check", "--no-cache", "."]
+    yield [python, "-m", "ruff", "check", "--no-cache", "--no-respect-gitignore", package]
     cache = f"--cache-dir={folder / 'mypy'}"
-    yield [python, "-m", "mypy", cache]
+    yield [python, "-m", "mypy", cache, package / "highwater", *STRICT]
     for name in PLAIN:
         yield [python, "-m", "mypy", cache, "--config-file=", "--ignore-missing-imports", name]
     yield [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/tools/python/module/watch_test.py"]
@@ -47,7 +50,7 @@ def checks(python, folder):
 def left_out():
     """Sources of Python that nothing above names."""
     sources = (path.relative_to(ROOT) for top in ("tests", "tools") for path in (ROOT / top).rglob("*.py"))
-    named = {pathlib.PurePath(each) for each in STRICT + PLAIN}
+    named = {pathlib.PurePath(each) for each in (MODULE, *STRICT, *PLAIN)}
     return [source for source in sources if not named & {source, *source.parents}]
 
 
@@ -57,8 +60,8 @@ def main():
     if python is None:
         print("skipped: mypy, pytest and ruff cannot be installed without a package registry")
         return SKIPPED
-    environment = {**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
-    failed = [command for command in checks(python, folder)
+    environment = {**os.environ, "PYTHONPATH": str(package), "MYPYPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
+    failed = [command for command in checks(python, folder, package)
               if subprocess.run(command, cwd=ROOT, env=environment).returncode != 0]
     for source in left_out():
         print(f"not checked: {source}; name its folder in PLAIN")

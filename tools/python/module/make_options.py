@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what the module knows of options from the program's help: make_options.py HIGHWATER [--check]
+"""Writes what the module knows of options from the program's help: make_options.py HIGHWATER FOLDER
 
-highwater/_keywords.pyi has the keywords of each function with their types and what they mean, for type checkers and
-editors; highwater/_option_names.py the few lists that are needed when it runs. --check writes nothing, and says which
-file differs.
+FOLDER is the package of the build. _keywords.pyi has the keywords of each function with their types and what they mean,
+for type checkers and editors; _option_names.py the few lists that are needed when the module runs.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent / "highwater"
 ENTRY = re.compile(r"  (?:-\w \[ )?--([a-z0-9-]+)(?: \])?(\[=\S+\]| (?! )(?!\(=)\S+)?(?: \(=(\S+)\))?(?:  +(.*))?$")
 #: Those that no keyword stands for: the module sets them itself, or has a parameter of its own.
 HIDDEN = {"for", "help", "help-all", "format", "output", "model", "print-grid", "print-options", "shard",
@@ -115,7 +113,10 @@ def options_of(highwater, command):
 
 
 def commands_of(highwater):
-    return re.findall(r"^  ([a-z]+)  +\S", run(highwater, "--help").stdout.split("Version presets")[0], re.MULTILINE)
+    answer = run(highwater, "--help")
+    if answer.returncode != 0:
+        sys.exit(f"{highwater} --help: failed")
+    return re.findall(r"^  ([a-z]+)  +\S", answer.stdout.split("Version presets")[0], re.MULTILINE)
 
 
 def listed(name, words):
@@ -180,20 +181,14 @@ def with_keywords(text, options):
     return re.sub(r"--([a-z][a-z0-9-]*)", lambda found: f"`{keyword_of(found[1])}`" if found[1] in known else found[0], text)
 
 
-def files(highwater):
-    options = {command: options_of(highwater, command) for command in commands_of(highwater)}
-    yield PACKAGE / "_option_names.py", names_text(options)
-    yield PACKAGE / "_keywords.pyi", keywords_text(options)
-
-
 def main():
-    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
-    for path, text in files(sys.argv[1]):
-        if sys.argv[2:] and path.read_text(encoding="utf-8") != text:
-            sys.exit(f"{path}: differs from the help; run tools/python/module/make_options.py HIGHWATER")
-        if not sys.argv[2:]:
-            path.write_text(text, encoding="utf-8")
+    highwater, folder = sys.argv[1], Path(sys.argv[2])
+    options = {command: options_of(highwater, command) for command in commands_of(highwater)}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "_option_names.py").write_text(names_text(options), encoding="utf-8")
+    (folder / "_keywords.pyi").write_text(keywords_text(options), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes a page of documentation for each function of the module from its docstring: make_pages.py [--check]
+"""Writes a page of documentation for each function of the module from its docstring: make_pages.py KEYWORDS FOLDER
 
-The sources are read, not imported, so that neither a build nor PyTorch is needed. --check writes nothing,
-and says which page differs.
+KEYWORDS is the _keywords.pyi of make_options.py, which becomes a page of its own. The sources are read, not imported,
+so that PyTorch is not needed.
 """
 
 import ast
@@ -10,9 +10,7 @@ import inspect
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-PACKAGE = HERE / "highwater"
-PAGES = HERE.parents[1] / "docs" / "python"
+PACKAGE = Path(__file__).resolve().parent / "highwater"
 #: Source and what it offers, in the order of the index.
 SOURCES = ("recording.py", "plans.py", "jobs.py", "scaling.py", "_tasks.py", "_watch.py", "transformers.py", "lightning.py", "report.py", "deepspeed.py",
            "_parameters.py", "_errors.py", "_results.py")
@@ -85,9 +83,9 @@ def first_sentence(text):
     return plain[0] if plain else ""
 
 
-def keyword_tables():
+def keyword_tables(keywords):
     """What `_keywords.pyi` says, a table for each class."""
-    tree = ast.parse((PACKAGE / "_keywords.pyi").read_text(encoding="utf-8"))
+    tree = ast.parse(keywords.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             bases = [f"[{base.id}](#{base.id.lower()})" for base in node.bases if base.id != "TypedDict"]
@@ -102,29 +100,26 @@ def escaped(text):
     return text.replace("|", "\\|")
 
 
-def files():
+def files(keywords):
+    """(file name, text)."""
     head = inspect.cleandoc(ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))))
     index = ["# The Python module", "", "    pip install .      # in a clone; needs a compiler", "", head, "",
              "| page | |", "| --- | --- |"]
     for name, title, text in pages():
-        yield PAGES / name, f"# {title}\n\n{text}\n[All functions](README.md)\n"
+        yield name, f"# {title}\n\n{text}\n[All functions](README.md)\n"
         index.append(f"| [{title}]({name}) | {first_sentence(text)} |")
-    yield PAGES / "options.md", "\n\n".join(["# Keywords", KEYWORDS, *keyword_tables(), "[All functions](README.md)"]) + "\n"
-    index += ["| [Keywords](options.md) | What each function takes, with types. |", "", "Written by `tools/python/module/make_pages.py` from the docstrings. A tour: "
-              "[the notebook](../../python/module/notebook/snapshot_to_verdict.ipynb)."]
-    yield PAGES / "README.md", "\n".join(index) + "\n"
+    yield "options.md", "\n\n".join(["# Keywords", KEYWORDS, *keyword_tables(keywords), "[All functions](README.md)"]) + "\n"
+    index += ["| [Keywords](options.md) | What each function takes, with types. |"]
+    yield "README.md", "\n".join(index) + "\n"
 
 
 def main():
-    is_check = sys.argv[1:] == ["--check"]
-    if sys.argv[1:] and not is_check:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
-    PAGES.mkdir(exist_ok=True)
-    for path, text in files():
-        if is_check and (not path.exists() or path.read_text(encoding="utf-8") != text):
-            sys.exit(f"{path}: differs from the docstrings; run tools/python/module/make_pages.py")
-        if not is_check:
-            path.write_text(text, encoding="utf-8")
+    keywords, folder = map(Path, sys.argv[1:])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files(keywords):
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

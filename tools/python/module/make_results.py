@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the module's result classes from tools/schemas: make_results.py [--check]
+"""Writes the module's result classes from tools/schemas: make_results.py FOLDER
 
-One source per command in highwater/results/: a frozen data class for each object of its JSON, with
-the JSON's keys as fields; objects of one form are one class, in shared.py where several commands have them. --check
-writes nothing, and says which file differs.
+FOLDER becomes highwater/results of the build. One source per command: a frozen data class for each object of its
+JSON, with the JSON's keys as fields; objects of one form are one class, in shared.py where several commands have them.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-SCHEMAS = HERE.parents[1] / "schemas"
-RESULTS = HERE / "highwater" / "results"
+SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 #: The commands whose answers the module returns, and the class of each.
 COMMANDS = {"advise": "Advise", "chance": "Chance", "diff": "Diff", "estimate": "Estimate", "explain": "Explain",
             "fit": "Fit", "info": "Info", "models": "Models", "plan": "Plan", "reduce": "Reduce", "replay": "Replay",
@@ -211,22 +208,20 @@ def lazy_text():
 
 
 def files():
-    yield RESULTS / "__init__.py", lazy_text()
+    """(file name, text)."""
     sources = Sources()
     for home in (*COMMANDS, SHARED):
-        yield RESULTS / f"{home}.py", sources.text(home)
+        yield f"{home}.py", sources.text(home)
+    yield "__init__.py", lazy_text()
 
 
 def main():
-    is_check = sys.argv[1:] == ["--check"]
-    if sys.argv[1:] and not is_check:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    RESULTS.mkdir(exist_ok=True)
-    for path, text in files():
-        if is_check and (not path.exists() or path.read_text(encoding="utf-8") != text):
-            sys.exit(f"{path}: differs from the schemas; run tools/python/module/make_results.py")
-        if not is_check:
-            path.write_text(text, encoding="utf-8")
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
