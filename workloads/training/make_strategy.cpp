@@ -1,20 +1,9 @@
-#include "workloads/colossalai/gemini_strategy.hpp"
-#include "workloads/colossalai/ring/summed_gradients.hpp"
-#include "workloads/deepspeed/engine.hpp"
-#include "workloads/distributed/ddp/ddp.hpp"
-#include "workloads/distributed/fsdp1/fully_sharded_data_parallel.hpp"
-#include "workloads/distributed/fsdp2/fsdp_tensor_parallel.hpp"
-#include "workloads/distributed/fsdp2/fully_shard.hpp"
-#include "workloads/megatron/nemo_strategy.hpp"
-#include "workloads/megatron/strategy.hpp"
-#include "workloads/pipelining/spread_model.hpp"
 #include "workloads/pipelining/wrapped_stages.hpp"
-#include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
-#include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/strategy/optimizer_targets.hpp"
 #include "workloads/strategy/strategy.hpp"
+#include "workloads/training/strategy_table.hpp"
 #include "workloads/training/torch_strategy.hpp"
 
 namespace highwater {
@@ -27,34 +16,7 @@ bool wraps_stages(const Parallelism& p) {
 
 std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& plan,
                               bool is_first = true) {
-  if (is_recent_torchtitan(plan) && applies_fully_shard(plan)) {  // whose tensors are plain ones
-    return std::make_unique<dist::FullyShard>(model, plan.parallel, is_first);
-  }
-  if (splits_over_grid(plan.parallel) || plan.experts == Experts::deepspeed) {
-    return std::make_unique<BareModel>(model);
-  }
-  if (runs_ring_self_attention(plan.parallel)) {
-    return std::make_unique<colossalai::SummedGradients>(model, plan.parallel);
-  }
-  if (plan.parallel.tp > 1 && is_fsdp2(plan.parallel)) {
-    return std::make_unique<dist::FsdpTensorParallel>(model, plan, is_first);
-  }
-  if (plan.parallel.tp > 1) {
-    return std::make_unique<dist::TensorParallel>(model, plan, is_first);
-  }
-  if (applies_fully_shard(plan)) {
-    return std::make_unique<dist::FullyShard>(model, plan.parallel, is_first);
-  }
-  if (is_fsdp1(plan.parallel)) {
-    return std::make_unique<dist::FullyShardedDataParallel>(model, plan.parallel);
-  }
-  if (plan.parallel.dp > 1) {
-    return std::make_unique<dist::DistributedDataParallel>(model, plan.parallel);
-  }
-  if (pipelining::is_naive(plan.parallel)) {
-    return std::make_unique<pipelining::SpreadModel>(model);
-  }
-  return std::make_unique<BareModel>(model);
+  return only_row(wrapper_rows(), plan).make(model, plan, is_first);
 }
 
 bool shards_meta(const TrainingPlan& plan) {
@@ -99,19 +61,11 @@ bool brings_model_to_device(const TrainingPlan& plan) {
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
   mark_optimizer_targets(model, plan.optimizer.kind);
-  if (plan.framework == Framework::colossalai_gemini) {
-    return std::make_unique<dist::GeminiStrategy>(model, plan, plan.parallel.gemini);
+  const StrategyRow& row = only_row(strategy_rows(), plan);
+  if (row.make == nullptr) {
+    return std::make_unique<TorchStrategy>(model.runtime(), plan, make_wrapper(model, plan));
   }
-  if (plan.framework == Framework::nemo) {
-    return std::make_unique<megatron::NemoStrategy>(model, plan);
-  }
-  if (plan.model_code == ModelCode::megatron) {
-    return std::make_unique<megatron::MegatronStrategy>(model, plan);
-  }
-  if (uses_deepspeed(plan)) {
-    return std::make_unique<deepspeed::Engine>(model, plan);
-  }
-  return std::make_unique<TorchStrategy>(model.runtime(), plan, make_wrapper(model, plan));
+  return row.make(model, plan);
 }
 
 }  // namespace highwater
