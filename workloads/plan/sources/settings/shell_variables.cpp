@@ -23,6 +23,8 @@ bool is_name(std::string_view text) {
   return !text.empty();
 }
 
+constexpr std::string_view kBlanks = " \t\n\r\v\f";
+
 /// Where the word at `begin` ends; a command whose output is not known, "$(...)", is part of it.
 std::size_t end_of_word(const std::string& text, std::size_t begin) {
   int depth = 0;
@@ -32,7 +34,7 @@ std::size_t end_of_word(const std::string& text, std::size_t begin) {
     depth += c == '(' && at > 0 && text[at - 1] == '$' ? 1 : 0;
     depth += c == '(' && depth > 0 && text[at - 1] != '$' ? 1 : 0;
     depth -= c == ')' && depth > 0 ? 1 : 0;
-    if (depth == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
+    if (depth == 0 && kBlanks.find(c) != std::string_view::npos) {
       break;
     }
   }
@@ -42,7 +44,7 @@ std::size_t end_of_word(const std::string& text, std::size_t begin) {
 Items words_of(const std::string& text) {
   Items words;
   std::size_t at = 0;
-  while ((at = text.find_first_not_of(" \t\n\r", at)) != std::string::npos) {
+  while ((at = text.find_first_not_of(kBlanks, at)) != std::string::npos) {
     const std::size_t end = end_of_word(text, at);
     words.push_back(text.substr(at, end - at));
     at = end;
