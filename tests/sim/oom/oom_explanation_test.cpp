@@ -6,20 +6,16 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/format_io.hpp"
+#include "tests/support/small_runs.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
+using test::alloc;
+using test::on_device;
 
 namespace {
 
 using Kind = Counterfactual::Kind;
-
-ReplayOptions on_device(Bytes capacity) {
-  ReplayOptions options;
-  options.version = &version_preset("2.6");
-  options.capacity = capacity;
-  return options;
-}
 
 OomExplanation explain_text(const std::string& text, const ReplayOptions& options,
                             const DeviceKnowledge& device = {}) {
@@ -39,12 +35,6 @@ const Counterfactual* find_conf(const OomExplanation& explanation, const std::st
         return trial.kind == Kind::settings && to_conf(trial.settings) == conf;
       });
   return found == explanation.counterfactuals.end() ? nullptr : &*found;
-}
-
-constexpr std::uint64_t kMiB = 1048576;
-
-std::string alloc(const std::string& name, std::uint64_t mib, const std::string& rest = "0") {
-  return "a " + name + " " + std::to_string(mib * kMiB) + " " + rest + "\n";
 }
 
 /// 20 MiB stay in the segment of 60 that was free before: 40 are free in it and 40 on the device.

@@ -137,6 +137,27 @@ TEST_CASE("growth: expandable segments take the same shapes without growth", "[s
   CHECK_FALSE(growth.forecast(500_MiB).has_value());
 }
 
+TEST_CASE("growth: reserved that the highest allocated so far explains is not fragmentation",
+          "[sim][growth]") {
+  // One block per step; the segment expands, in pages of 20 MiB, to the largest so far: reserved is
+  // 100 100 120 120 140 140 160 160 180 MiB, all of which some step had allocated.
+  ReplayOptions options = default_options();
+  options.settings.expandable_segments = true;
+  std::string text = "conf \n";
+  int step = 0;
+  for (const std::uint64_t mib : {100U, 100U, 120U, 80U, 140U, 60U, 160U, 40U, 180U}) {
+    text += fmt::format("step {}\n", step) + alloc(fmt::format("x{}", step), mib) +
+            fmt::format("f x{}\n", step);
+    ++step;
+  }
+  const MemoryGrowth growth = growth_of(text + "step 99\n", options);
+  CHECK(growth.steps[8].peak.reserved == 180_MiB);
+  CHECK(growth.reserved.grows());
+  CHECK_FALSE(growth.peak.grows());
+  CHECK(growth.unexplained.per_step == 0);
+  CHECK(growth.verdict == GrowthVerdict::none);
+}
+
 TEST_CASE("growth: steps that need more and more are neither leak nor fragmentation",
           "[sim][growth]") {
   std::string text = "conf \n";
