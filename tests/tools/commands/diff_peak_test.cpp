@@ -131,7 +131,7 @@ TEST_CASE("diff: a real snapshot without a trace is compared by its state", "[cl
   const std::string file = std::string(HIGHWATER_SHARED_DATA) +
                            "/snapshots/verl__rl_private_pools_pending_free.pickle.xz";
   if (!std::filesystem::exists(file)) {
-    WARN("skipped, not there: " << file);
+    WARN("skipped: not there: " << file);
     return;
   }
   const auto report = json_of({file, "--alloc-conf-b", "max_split_size_mb:128"});
