@@ -7,11 +7,14 @@
 namespace highwater {
 namespace {
 
+/// Those of the newest release: a file does not say which one it is for.
 std::vector<ProgramDefault> defaults_of(const JsonField& file) {
   std::vector<ProgramDefault> defaults;
   if (const auto field = file.find("defaults")) {
     for (const JsonField& row : field->elements()) {
-      defaults.push_back({row.at("key").view(), row.at("value").view()});
+      if (!row.find("until")) {
+        defaults.push_back({row.at("key").view(), row.at("value").view()});
+      }
     }
   }
   return defaults;
