@@ -93,6 +93,25 @@ class Covering(unittest.TestCase):
         self.assertEqual(len({(row["a"], row["b"]) for row in rows}), 5)
 
 
+class Presets(unittest.TestCase):
+    def test_changes_are_those_of_listed_models(self):
+        self.assertLessEqual(set(presets._AS_RECORDED), set(presets.PRESETS))
+
+    def test_recordings_have_the_sizes_of_the_list(self):
+        count = 0
+        for path in sorted((ROOT / "traces" / "recorded").glob("*/*.json.xz")):
+            recorded = json.loads(lzma.decompress(path.read_bytes()))
+            case = recorded.get("case", {})
+            if case.get("model") not in presets.PRESETS:
+                continue
+            config = recorded["model"]["config"]
+            for key, value in presets.settings_of(case).items():
+                with self.subTest(path.name, key=key):
+                    self.assertEqual(config.get(key, value), value)
+            count += 1
+        self.assertGreater(count, 80)
+
+
 class Lists(unittest.TestCase):
     def setUp(self):
         self.cases = [case for path in command.LISTS for case in json.loads(path.read_text())]

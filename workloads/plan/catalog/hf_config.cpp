@@ -57,19 +57,6 @@ void read_field(const ConfigField& field, JsonFields& fields, std::any& config) 
       place);
 }
 
-ModelConfig read_config(const Family& family, JsonFields& fields) {
-  ModelConfig config(family);
-  for (const ConfigField& field : family.fields) {
-    if (!field.name.empty()) {
-      read_field(field, fields, config.value());
-    }
-  }
-  if (family.read_more != nullptr) {
-    family.read_more(config.value(), fields);
-  }
-  return config;
-}
-
 std::vector<const Family*> families_with_classes() {
   std::vector<const Family*> families;
   std::ranges::copy_if(all_families(), std::back_inserter(families),
@@ -347,6 +334,19 @@ ModelSpec any_model(const json::value& value, std::string_view source, Coverage 
 }
 
 }  // namespace
+
+ModelConfig read_config(const Family& family, JsonFields& fields) {
+  ModelConfig config(family);
+  for (const ConfigField& field : family.fields) {
+    if (!field.name.empty()) {
+      read_field(field, fields, config.value());
+    }
+  }
+  if (family.read_more != nullptr) {
+    family.read_more(config.value(), fields);
+  }
+  return config;
+}
 
 ModelSpec model_from_json(const json::value& value, std::string_view source) {
   return any_model(value, source, Coverage::families);

@@ -16,6 +16,11 @@
 
 namespace highwater {
 
+class JsonFields;
+
+/// The family's defaults, but for what `fields` say; problems go to their list.
+ModelConfig read_config(const Family& family, JsonFields& fields);
+
 /// A model without a family of this program becomes one that only real PyTorch can run
 /// (other_model.hpp), if its file names a model_type.
 /// @throws InputError if the file cannot be read or parsed, or describes no model

@@ -1,5 +1,5 @@
 // Models by name: every published size that the reference data and the recordings use, each with
-// the place its config is from. The families' headers list them.
+// the place its config is from. workloads/facts/models.json lists them (listed_models.hpp).
 //
 // Names are those of the model cards in lower case; aliases and hub ids ("facebook/opt-125m") lead
 // to the same entries, in any case.
@@ -13,7 +13,7 @@
 
 namespace highwater {
 
-/// All presets, by family and size.
+/// All presets, in the order of the list.
 std::span<const ModelSpec> model_presets();
 
 /// The preset called `name` (a name, an alias or a hub id), or nullptr.

@@ -1,7 +1,7 @@
 // What the program knows of a model family, as one record: its name, the fields of its
-// configuration, its published sizes, the formulas and checks of its own, and what its Python code
-// can and cannot do. A family's header (families/) fills it in; whoever has a question asks the
-// record and never for a particular family.
+// configuration, the formulas and checks of its own, and what its Python code can and cannot do. A
+// family's header (families/) fills it in; whoever has a question asks the record and never for a
+// particular family.
 #pragma once
 
 #include <any>
@@ -22,7 +22,6 @@ namespace highwater {
 
 class JsonFields;
 class ModelProblems;
-class PresetList;
 struct ModelShape;
 struct ParameterCount;
 struct ProfileRow;
@@ -64,7 +63,6 @@ struct Family {
   std::span<const ConfigField> fields;
   FamilyTraits traits;
 
-  void (*add_presets)(PresetList& presets);
   ParameterCount (*parameters)(const std::any& config);
 
   /// PEFT's targets if a plan names none; empty where PEFT does not know the family

@@ -11,7 +11,6 @@
 
 #include "traces/error.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 
 namespace highwater {
 namespace {
@@ -88,7 +87,6 @@ std::string with_whole_path(const std::string& text) {
 }
 
 constexpr auto kOther = family<OtherConfig>({.name = "other",
-                                             .add_presets = [](PresetList&) {},
                                              .parameters = untyped<other_parameters>,
                                              .complete_shape = untyped<complete_other_shape>});
 

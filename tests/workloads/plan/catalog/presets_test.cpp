@@ -1,7 +1,6 @@
 // Models by name: every preset has the published number of parameters, by kind.
 #include "workloads/plan/catalog/presets.hpp"
 
-#include <map>
 #include <set>
 
 #include <boost/json.hpp>
@@ -10,8 +9,6 @@
 #include "tests/workloads/plan/catalog/model_text.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/catalog/named_model.hpp"
-#include "workloads/plan/catalog/published_models.hpp"
-#include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 
 using namespace highwater;
@@ -58,24 +55,6 @@ TEST_CASE("presets: further published sizes", "[models]") {
   CHECK(parameter_count(model_preset("gemma-7b").config).total() == 8537680896);
   CHECK(parameter_count(model_preset("gptj-6b").config).total() == 6050882784);
   CHECK(parameter_count(model_preset("t5-small").config).total() == 60506624);
-}
-
-// Made on the meta device from the configuration by transformers 5.23.
-TEST_CASE("presets: published models have the parameters that transformers makes of them",
-          "[models]") {
-  std::map<std::string, std::int64_t> counts;
-  for (const json::value& row : reference_models("published_counts.json")) {
-    counts[row.at("name").as_string().c_str()] = row.at("parameters").as_int64();
-  }
-  for (const PublishedModel& model : published_models()) {
-    CAPTURE(model.name);
-    REQUIRE(counts.contains(std::string(model.name)));
-    const ModelSpec& spec = model_preset(model.hub_id);
-    CHECK(spec.name == model.name);
-    if (!is_other(spec.config)) {
-      CHECK(parameter_count(spec.config).total() == counts[spec.name]);
-    }
-  }
 }
 
 TEST_CASE("presets: names are unique, sourced, and the recordings' names lead somewhere",

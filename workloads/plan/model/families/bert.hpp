@@ -8,7 +8,6 @@
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 
 namespace highwater {
 
@@ -46,15 +45,6 @@ inline constexpr std::array kBertFields{
 
 const Family& family_of(const BertConfig& config);
 
-inline void add_bert_presets(PresetList& presets) {
-  presets.add("bert-base", "google-bert/bert-base-uncased", BertConfig{});
-  presets.add("bert-large", "google-bert/bert-large-uncased",
-              BertConfig{.hidden_size = 1024,
-                         .num_hidden_layers = 24,
-                         .num_attention_heads = 16,
-                         .intermediate_size = 4096});
-}
-
 inline ParameterCount bert_parameters(const BertConfig& c) {
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
   count.embedding += (c.max_position_embeddings + c.type_vocab_size) * c.hidden_size;
@@ -72,7 +62,6 @@ inline constexpr auto kBert = family<BertConfig>({.name = "bert",
                                                   .class_prefix = "Bert",
                                                   .fields = kBertFields,
                                                   .traits = {.position_table = true},
-                                                  .add_presets = add_bert_presets,
                                                   .parameters = untyped<bert_parameters>,
                                                   .lora_targets = kBertLoraTargets});
 

@@ -8,7 +8,6 @@
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -64,17 +63,6 @@ inline void read_flat_biogpt(BioGptConfig& config, JsonFields& fields) {
   }
 }
 
-inline void add_biogpt_presets(PresetList& presets) {
-  presets.add("biogpt", "microsoft/biogpt", BioGptConfig{});
-  presets.add("biogpt-large", "microsoft/BioGPT-Large",
-              BioGptConfig{.vocab_size = 57717,
-                           .hidden_size = 1600,
-                           .num_hidden_layers = 48,
-                           .num_attention_heads = 25,
-                           .intermediate_size = 6400,
-                           .max_position_embeddings = 2048});
-}
-
 inline ParameterCount biogpt_parameters(const BioGptConfig& c) {
   constexpr std::int64_t kPositionOffset = 2;
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
@@ -89,7 +77,6 @@ inline constexpr auto kBioGpt = family<BioGptConfig>({.name = "biogpt",
                                                       .class_prefix = "BioGpt",
                                                       .fields = kBioGptFields,
                                                       .traits = {.position_table = true},
-                                                      .add_presets = add_biogpt_presets,
                                                       .parameters = untyped<biogpt_parameters>,
                                                       .releases = kOptReleases,
                                                       .check = untyped<check_biogpt>,

@@ -7,7 +7,6 @@
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -51,17 +50,6 @@ inline void check_bloom(const BloomConfig& config, ModelProblems& problems) {
   }
 }
 
-inline void add_bloom_presets(PresetList& presets) {
-  const auto bloom = [](std::int64_t hidden, std::int64_t layers, std::int64_t heads) {
-    return BloomConfig{.hidden_size = hidden, .n_layer = layers, .n_head = heads};
-  };
-  presets.add("bloom-560m", "bigscience/bloom-560m", bloom(1024, 24, 16));
-  presets.add("bloom-1b1", "bigscience/bloom-1b1", bloom(1536, 24, 16));
-  presets.add("bloom-3b", "bigscience/bloom-3b", bloom(2560, 30, 32));
-  presets.add("bloom-7b1", "bigscience/bloom-7b1", bloom(4096, 30, 32));
-  presets.add("bloom-176b", "bigscience/bloom", bloom(14336, 70, 112), "bloom");
-}
-
 inline ParameterCount bloom_parameters(const BloomConfig& c) {
   const std::int64_t ffn = 4 * c.hidden_size;
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
@@ -78,7 +66,6 @@ inline constexpr auto kBloom =
                          .class_prefix = "Bloom",
                          .fields = kBloomFields,
                          .traits = {.sdpa = false, .attention_function = AttentionFunction::never},
-                         .add_presets = add_bloom_presets,
                          .parameters = untyped<bloom_parameters>,
                          .lora_targets = kBloomLoraTargets,
                          .releases = kOptReleases,

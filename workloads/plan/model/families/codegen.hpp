@@ -6,7 +6,6 @@
 
 #include "workloads/plan/model/families/gpt_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -37,17 +36,6 @@ inline void check_codegen(const CodegenConfig& config, ModelProblems& problems) 
   }
 }
 
-inline void add_codegen_presets(PresetList& presets) {
-  presets.add(
-      "codegen-350M", "Salesforce/codegen-350M-nl",
-      CodegenConfig{
-          .vocab_size = 51200, .n_embd = 1024, .n_layer = 20, .n_head = 16, .rotary_dim = 32});
-  presets.add(
-      "codegen-2B", "Salesforce/codegen-2B-nl",
-      CodegenConfig{
-          .vocab_size = 51200, .n_embd = 2560, .n_layer = 32, .n_head = 32, .rotary_dim = 64});
-}
-
 inline constexpr std::array<std::string_view, 1> kCodegenLoraTargets{"qkv_proj"};
 
 inline constexpr auto kCodegen =
@@ -55,7 +43,6 @@ inline constexpr auto kCodegen =
                            .class_prefix = "CodeGen",
                            .fields = kGptJFields<CodegenConfig>,
                            .traits = {.sdpa_since = {5, 24}},
-                           .add_presets = add_codegen_presets,
                            .parameters = untyped<gptj_parameters<CodegenConfig>>,
                            .lora_targets = kCodegenLoraTargets,
                            .releases = kGptJReleases,

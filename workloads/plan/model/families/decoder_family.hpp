@@ -65,7 +65,6 @@ inline void decoder_gaps(const LlamaConfig& config, ModelProblems& problems) {
 }
 
 inline constexpr Family kDecoderRelative{.traits = {.gated_mlp = true, .rms_norm = true},
-                                         .add_presets = [](PresetList&) {},
                                          .parameters = untyped<llama_parameters>,
                                          .check = untyped<check_decoder>,
                                          .gaps = untyped<decoder_gaps>,

@@ -10,8 +10,8 @@
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/rope.hpp"
 
 namespace highwater {
@@ -184,14 +184,6 @@ inline void check_deepseek_v3(const DeepseekV3Config& c, ModelProblems& problems
   }
 }
 
-inline void add_deepseek_v3_presets(PresetList& presets) {
-  DeepseekV3Config deepseek{};
-  deepseek.max_position_embeddings = 163840;
-  deepseek.rope_parameters = {
-      .rope_type = RopeType::yarn, .factor = 40.0, .original_max_position_embeddings = 4096};
-  presets.add("deepseek-v3", "deepseek-ai/DeepSeek-V3", deepseek);
-}
-
 /// Multi-head latent attention: queries and the shared key-value latent each pass a low rank.
 inline void add_latent_attention(ParameterCount& count, const DeepseekV3Config& c) {
   const std::int64_t heads = c.num_attention_heads;
@@ -228,7 +220,6 @@ inline constexpr auto kDeepseekV3 =
                               .class_prefix = "DeepseekV3",
                               .fields = kDeepseekV3Fields,
                               .traits = {.gated_mlp = true, .rms_norm = true},
-                              .add_presets = add_deepseek_v3_presets,
                               .parameters = untyped<deepseek_v3_parameters>,
                               .complete_shape = untyped<complete_deepseek_v3_shape>,
                               .check = untyped<check_deepseek_v3>,

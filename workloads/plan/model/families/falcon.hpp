@@ -8,7 +8,6 @@
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/rope.hpp"
 
 namespace highwater {
@@ -111,16 +110,6 @@ inline ParameterCount falcon_parameters(const FalconConfig& c) {
   return count;
 }
 
-inline void add_falcon_presets(PresetList& presets) {
-  FalconConfig large{.hidden_size = 8192,
-                     .num_hidden_layers = 60,
-                     .num_attention_heads = 128,
-                     .num_kv_heads = 8,
-                     .new_decoder_architecture = true};
-  presets.add("falcon-7b", "tiiuae/falcon-7b", FalconConfig{});
-  presets.add("falcon-40b", "tiiuae/falcon-40b", large);
-}
-
 inline constexpr std::array<std::string_view, 1> kFalconLoraTargets{"query_key_value"};
 
 inline constexpr auto kFalcon =
@@ -128,7 +117,6 @@ inline constexpr auto kFalcon =
                           .class_prefix = "FalconFor",
                           .fields = kFalconFields,
                           .traits = {.attention_function = AttentionFunction::never},
-                          .add_presets = add_falcon_presets,
                           .parameters = untyped<falcon_parameters>,
                           .lora_targets = kFalconLoraTargets,
                           .check = untyped<check_falcon>,

@@ -30,18 +30,12 @@ inline LlamaConfig gemma_defaults() {
           .tie_word_embeddings = true};
 }
 
-inline void add_gemma_presets(PresetList& presets) {
-  presets.add("gemma-2b", "google/gemma-2b", sized(gemma_defaults(), {2048, 16384, 18, 8, 1}));
-  presets.add("gemma-7b", "google/gemma-7b", gemma_defaults());
-}
-
 constexpr Family gemma_record() {
   Family record = kLlamaRelative;
   record.name = "gemma";
   record.class_prefix = "GemmaFor";
   record.fields = kGemmaFields;
   record.traits.scaled_embedding = true;
-  record.add_presets = add_gemma_presets;
   return record;
 }
 

@@ -8,7 +8,6 @@
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -40,31 +39,6 @@ inline constexpr std::array kGpt2Fields = joined(
         field<&Gpt2Config::reorder_and_upcast_attn>("reorder_and_upcast_attn")});
 
 const Family& family_of(const Gpt2Config& config);
-
-/// GPT-2 of Megatron-LM's scaling study (Shoeybi et al. 2019, arXiv:1909.08053, table 1): 96 units
-/// a head, 1,024 positions, the vocabulary padded to 51,200.
-inline void add_megatron_gpt2(PresetList& presets, std::string_view name, std::int64_t hidden,
-                              std::int64_t layers) {
-  constexpr std::int64_t kHeadSize = 96;
-  presets.add_unpublished(
-      name, "Megatron-LM, arXiv:1909.08053, table 1",
-      Gpt2Config{
-          .vocab_size = 51200, .n_embd = hidden, .n_layer = layers, .n_head = hidden / kHeadSize});
-}
-
-inline void add_gpt2_presets(PresetList& presets) {
-  presets.add("gpt2", "openai-community/gpt2", Gpt2Config{});
-  presets.add("gpt2-medium", "openai-community/gpt2-medium",
-              Gpt2Config{.n_embd = 1024, .n_layer = 24, .n_head = 16});
-  presets.add("gpt2-large", "openai-community/gpt2-large",
-              Gpt2Config{.n_embd = 1280, .n_layer = 36, .n_head = 20});
-  presets.add("gpt2-xl", "openai-community/gpt2-xl",
-              Gpt2Config{.n_embd = 1600, .n_layer = 48, .n_head = 25});
-  add_megatron_gpt2(presets, "megatron-gpt2-1.2b", 1536, 40);
-  add_megatron_gpt2(presets, "megatron-gpt2-2.5b", 1920, 54);
-  add_megatron_gpt2(presets, "megatron-gpt2-4.2b", 2304, 64);
-  add_megatron_gpt2(presets, "megatron-gpt2-8.3b", 3072, 72);
-}
 
 inline ParameterCount gpt2_parameters(const Gpt2Config& c) {
   const std::int64_t ffn = inner_dim_of(c);
@@ -100,7 +74,6 @@ inline constexpr auto kGpt2 =
                         .class_prefix = "GPT2",
                         .fields = kGpt2Fields,
                         .traits = {.position_table = true, .pipeline_stages = true},
-                        .add_presets = add_gpt2_presets,
                         .parameters = untyped<gpt2_parameters>,
                         .lora_targets = kGpt2LoraTargets,
                         .releases = kGpt2Releases,
@@ -112,7 +85,6 @@ constexpr FamilyOf<Gpt2Config> gpt_sw3_record() {
   FamilyOf<Gpt2Config> record = kGpt2;
   record.name = "gpt-sw3";
   record.class_prefix = "GPTSw3";
-  record.add_presets = [](PresetList&) {};
   record.to_megatron = nullptr;
   return record;
 }

@@ -7,8 +7,8 @@
 #include "workloads/plan/model/families/gpt_fields.hpp"
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/json_fields.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -57,22 +57,6 @@ inline void read_flat_gpt_bigcode(GptBigCodeConfig& config, JsonFields& fields) 
   config.multi_query = kv_heads != config.n_head;
 }
 
-inline void add_gpt_bigcode_presets(PresetList& presets) {
-  presets.add(
-      "santacoder", "bigcode/gpt_bigcode-santacoder",
-      GptBigCodeConfig{
-          .vocab_size = 49280, .n_positions = 2048, .n_embd = 2048, .n_layer = 24, .n_head = 16});
-  presets.add(
-      "starcoderbase-1b", "bigcode/starcoderbase-1b",
-      GptBigCodeConfig{
-          .vocab_size = 49152, .n_positions = 8192, .n_embd = 2048, .n_layer = 24, .n_head = 16});
-  presets.add(
-      "tiny_starcoder_py", "bigcode/tiny_starcoder_py",
-      GptBigCodeConfig{
-          .vocab_size = 49152, .n_positions = 8192, .n_embd = 768, .n_layer = 20, .n_head = 12},
-      "tiny-starcoder-py");
-}
-
 inline ParameterCount gpt_bigcode_parameters(const GptBigCodeConfig& c) {
   const std::int64_t ffn = inner_dim_of(c);
   const std::int64_t qkv = c.n_embd + 2 * kv_heads_of(c) * (c.n_embd / c.n_head);
@@ -91,7 +75,6 @@ inline constexpr auto kGptBigCode =
                               .class_prefix = "GPTBigCode",
                               .fields = kGptBigCodeFields,
                               .traits = {.position_table = true},
-                              .add_presets = add_gpt_bigcode_presets,
                               .parameters = untyped<gpt_bigcode_parameters>,
                               .lora_targets = kGptBigCodeLoraTargets,
                               .releases = kOptReleases,

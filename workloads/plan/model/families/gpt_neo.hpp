@@ -8,7 +8,6 @@
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -125,15 +124,6 @@ inline void check_gpt_neo(const GptNeoConfig& config, ModelProblems& problems) {
   }
 }
 
-inline void add_gpt_neo_presets(PresetList& presets) {
-  const auto neo = [](std::int64_t hidden, std::int64_t layers, std::int64_t heads) {
-    return GptNeoConfig{.hidden_size = hidden, .num_layers = layers, .num_heads = heads};
-  };
-  presets.add("gpt-neo-125M", "EleutherAI/gpt-neo-125m", neo(768, 12, 12));
-  presets.add("gpt-neo-1.3B", "EleutherAI/gpt-neo-1.3B", neo(2048, 24, 16));
-  presets.add("gpt-neo-2.7B", "EleutherAI/gpt-neo-2.7B", neo(2560, 32, 20));
-}
-
 inline ParameterCount gpt_neo_parameters(const GptNeoConfig& c) {
   const std::int64_t ffn = inner_dim_of(c);
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
@@ -151,7 +141,6 @@ inline constexpr auto kGptNeo =
                           .class_prefix = "GPTNeoFor",
                           .fields = kGptNeoFields,
                           .traits = {.position_table = true, .sdpa = false},
-                          .add_presets = add_gpt_neo_presets,
                           .parameters = untyped<gpt_neo_parameters>,
                           .lora_targets = kGptNeoLoraTargets,
                           .releases = kGptNeoReleases,

@@ -7,7 +7,6 @@
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 
 namespace highwater {
 
@@ -35,21 +34,6 @@ inline constexpr std::array kGptNextFields{
 
 const Family& family_of(const GptNextConfig& config);
 
-/// Layers, width and vocabulary are printed in the paper; the rest reproduces its rounded counts.
-inline void add_gpt_next_presets(PresetList& presets) {
-  constexpr std::string_view kSource =
-      "arXiv:2205.05198's successor sizes in NVIDIA NeMo; heads, norms and untied head are assumed";
-  presets.add_unpublished("nemo-gpt-1b", kSource, GptNextConfig{});
-  presets.add_unpublished(
-      "nemo-gpt-5b", kSource,
-      GptNextConfig{.hidden_size = 4096, .ffn_hidden_size = 10880, .num_attention_heads = 32});
-  presets.add_unpublished("nemo-gpt-7b", kSource,
-                          GptNextConfig{.hidden_size = 4096,
-                                        .ffn_hidden_size = 10880,
-                                        .num_layers = 32,
-                                        .num_attention_heads = 32});
-}
-
 inline ParameterCount gpt_next_parameters(const GptNextConfig& c) {
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, false);
   count.linear += c.num_layers * (4 * c.hidden_size * c.hidden_size +
@@ -76,7 +60,6 @@ inline constexpr auto kGptNext =
     family<GptNextConfig>({.name = "gpt_next",
                            .fields = kGptNextFields,
                            .traits = {.gated_mlp = true},
-                           .add_presets = add_gpt_next_presets,
                            .parameters = untyped<gpt_next_parameters>,
                            .to_megatron = untyped<gpt_next_in_megatron>});
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "workloads/plan/model/families/gpt_fields.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -29,12 +28,6 @@ struct GptJConfig {
 
 const Family& family_of(const GptJConfig& config);
 
-inline void add_gptj_presets(PresetList& presets) {
-  presets.add("gptj-6b", "EleutherAI/gpt-j-6b", GptJConfig{}, "gptj");
-  presets.add_unpublished("gptj-tiny", kSizeOfRecordings,
-                          GptJConfig{.n_embd = 1024, .n_layer = 4, .n_head = 8, .rotary_dim = 64});
-}
-
 inline constexpr std::array<std::string_view, 2> kGptJLoraTargets{"q_proj", "v_proj"};
 
 inline constexpr auto kGptJ =
@@ -42,7 +35,6 @@ inline constexpr auto kGptJ =
                         .class_prefix = "GPTJ",
                         .fields = kGptJFields<GptJConfig>,
                         .traits = {.sdpa_since = {5, 24}},
-                        .add_presets = add_gptj_presets,
                         .parameters = untyped<gptj_parameters<GptJConfig>>,
                         .lora_targets = kGptJLoraTargets,
                         .releases = kGptJReleases});

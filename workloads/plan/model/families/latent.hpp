@@ -12,7 +12,6 @@ constexpr FamilyOf<DeepseekV3Config> deepseek_relative(std::string_view name,
   Family record = kDeepseekV3;
   record.name = name;
   record.class_prefix = class_prefix;
-  record.add_presets = [](PresetList&) {};
   record.read_more = untyped<read_deepseek_relative>;
   return family<DeepseekV3Config>(record, [] { return std::any(defaults()); });
 }

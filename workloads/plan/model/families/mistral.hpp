@@ -21,18 +21,11 @@ inline LlamaConfig mistral_defaults() {
           .sliding_window = 4096};
 }
 
-inline void add_mistral_presets(PresetList& presets) {
-  LlamaConfig mistral = mistral_defaults();
-  mistral.max_position_embeddings = 32768;
-  presets.add("mistral-7b", "mistralai/Mistral-7B-v0.1", mistral);
-}
-
 constexpr Family mistral_record() {
   Family record = kLlamaRelative;
   record.name = "mistral";
   record.class_prefix = "MistralFor";
   record.fields = kMistralFields;
-  record.add_presets = add_mistral_presets;
   record.releases = kMistralReleases;
   return record;
 }

@@ -7,7 +7,6 @@
 #include "workloads/plan/model/families/rope_decoder.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -65,17 +64,6 @@ inline void check_mixtral(const MixtralConfig& config, ModelProblems& problems) 
   }
 }
 
-inline void add_mixtral_presets(PresetList& presets) {
-  MixtralConfig mixtral{};
-  mixtral.max_position_embeddings = 32768;
-  presets.add("mixtral-8x7b", "mistralai/Mixtral-8x7B-v0.1", mixtral, "mixtral");
-  presets.add_unpublished("mixtral-small", kSizeOfRecordings,
-                          MixtralConfig{.hidden_size = 1024,
-                                        .intermediate_size = 3584,
-                                        .num_hidden_layers = 8,
-                                        .num_attention_heads = 16});
-}
-
 inline ParameterCount mixtral_parameters(const MixtralConfig& c) {
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.hidden_size, c.tie_word_embeddings);
   const std::int64_t expert = gated_mlp_weights(c.hidden_size, c.intermediate_size);
@@ -111,7 +99,6 @@ inline constexpr auto kMixtral =
                            .class_prefix = "Mixtral",
                            .fields = kMixtralFields,
                            .traits = {.gated_mlp = true, .rms_norm = true},
-                           .add_presets = add_mixtral_presets,
                            .parameters = untyped<mixtral_parameters>,
                            .lora_targets = kRopeDecoderLoraTargets,
                            .releases = kLlamaReleases,

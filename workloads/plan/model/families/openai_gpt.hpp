@@ -6,7 +6,6 @@
 
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 
 namespace highwater {
 
@@ -41,10 +40,6 @@ inline constexpr std::array kOpenaiGptFields{
 
 const Family& family_of(const OpenaiGptConfig& config);
 
-inline void add_openai_gpt_presets(PresetList& presets) {
-  presets.add("openai-gpt", "openai-community/openai-gpt", OpenaiGptConfig{});
-}
-
 inline ParameterCount openai_gpt_parameters(const OpenaiGptConfig& c) {
   ParameterCount count = vocabulary_parameters(c.vocab_size, c.n_embd, c.tie_word_embeddings);
   count.embedding += c.n_positions * c.n_embd;
@@ -60,7 +55,6 @@ inline constexpr auto kOpenaiGpt =
                              .traits = {.position_table = true,
                                         .sdpa = false,
                                         .attention_function = AttentionFunction::never},
-                             .add_presets = add_openai_gpt_presets,
                              .parameters = untyped<openai_gpt_parameters>});
 
 inline const Family& family_of(const OpenaiGptConfig& /*config*/) {

@@ -8,7 +8,6 @@
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/release_profiles.hpp"
 
 namespace highwater {
@@ -73,24 +72,6 @@ inline void read_flat_opt(OptConfig& config, JsonFields& fields) {
   }
 }
 
-inline void add_opt_presets(PresetList& presets) {
-  const auto opt = [](std::int64_t hidden, std::int64_t layers, std::int64_t heads) {
-    return OptConfig{.hidden_size = hidden,
-                     .num_hidden_layers = layers,
-                     .ffn_dim = 4 * hidden,
-                     .num_attention_heads = heads};
-  };
-  OptConfig opt_350m = opt(1024, 24, 16);
-  opt_350m.word_embed_proj_dim = 512;
-  opt_350m.do_layer_norm_before = false;
-  presets.add("opt-125m", "facebook/opt-125m", opt(768, 12, 12));
-  presets.add("opt-350m", "facebook/opt-350m", opt_350m);
-  presets.add("opt-1.3b", "facebook/opt-1.3b", opt(2048, 24, 32));
-  presets.add("opt-2.7b", "facebook/opt-2.7b", opt(2560, 32, 32));
-  presets.add("opt-6.7b", "facebook/opt-6.7b", opt(4096, 32, 32));
-  presets.add("opt-13b", "facebook/opt-13b", opt(5120, 40, 40));
-}
-
 inline ParameterCount opt_parameters(const OptConfig& c) {
   constexpr std::int64_t kPositionOffset = 2;
   const std::int64_t width = word_embed_dim_of(c);
@@ -111,7 +92,6 @@ inline constexpr auto kOpt = family<OptConfig>({.name = "opt",
                                                 .class_prefix = "OPT",
                                                 .fields = kOptFields,
                                                 .traits = {.position_table = true},
-                                                .add_presets = add_opt_presets,
                                                 .parameters = untyped<opt_parameters>,
                                                 .lora_targets = kOptLoraTargets,
                                                 .releases = kOptReleases,

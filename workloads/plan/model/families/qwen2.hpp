@@ -27,42 +27,11 @@ inline LlamaConfig qwen2_defaults() {
           .sliding_window = 4096};
 }
 
-inline LlamaConfig qwen2(std::int64_t vocab, std::int64_t positions, bool tied,
-                         const LlamaSize& size) {
-  LlamaConfig config = sized(qwen2_defaults(), size);
-  config.vocab_size = vocab;
-  config.max_position_embeddings = positions;
-  config.tie_word_embeddings = tied;
-  config.rope_parameters.rope_theta = 1e6;
-  return config;
-}
-
-inline void add_qwen2_presets(PresetList& presets) {
-  const auto add_tied = [&](std::string_view name, std::string_view hub_id, std::int64_t positions,
-                            const LlamaSize& size) {
-    presets.add(name, hub_id, qwen2(151936, positions, true, size));
-  };
-  const auto add_large = [&](std::string_view name, std::string_view hub_id,
-                             const LlamaSize& size) {
-    presets.add(name, hub_id, qwen2(152064, 131072, false, size));
-  };
-  add_tied("qwen2-0.5b", "Qwen/Qwen2-0.5B", 131072, {896, 4864, 24, 14, 2});
-  add_tied("qwen2-1.5b", "Qwen/Qwen2-1.5B", 131072, {1536, 8960, 28, 12, 2});
-  add_tied("qwen2.5-0.5b", "Qwen/Qwen2.5-0.5B", 32768, {896, 4864, 24, 14, 2});
-  add_tied("qwen2.5-1.5b", "Qwen/Qwen2.5-1.5B", 131072, {1536, 8960, 28, 12, 2});
-  add_tied("qwen2.5-3b", "Qwen/Qwen2.5-3B", 32768, {2048, 11008, 36, 16, 2});
-  add_large("qwen2.5-7b", "Qwen/Qwen2.5-7B", {3584, 18944, 28, 28, 4});
-  add_large("qwen2.5-14b", "Qwen/Qwen2.5-14B", {5120, 13824, 48, 40, 8});
-  add_large("qwen2.5-32b", "Qwen/Qwen2.5-32B", {5120, 27648, 64, 40, 8});
-  add_large("qwen2.5-72b", "Qwen/Qwen2.5-72B", {8192, 29568, 80, 64, 8});
-}
-
 constexpr Family qwen2_record() {
   Family record = kLlamaRelative;
   record.name = "qwen2";
   record.class_prefix = "Qwen2For";
   record.fields = kQwen2Fields;
-  record.add_presets = add_qwen2_presets;
   record.check = untyped<check_decoder>;
   record.read_more = untyped<read_decoder>;
   return record;
@@ -91,24 +60,11 @@ inline LlamaConfig qwen3_defaults() {
   return config;
 }
 
-inline void add_qwen3_presets(PresetList& presets) {
-  const auto qwen3 = [](bool tied, const LlamaSize& size) {
-    LlamaConfig config = sized(qwen3_defaults(), size);
-    config.max_position_embeddings = 40960;
-    config.tie_word_embeddings = tied;
-    config.rope_parameters.rope_theta = 1e6;
-    return config;
-  };
-  presets.add("qwen3-0.6b", "Qwen/Qwen3-0.6B", qwen3(true, {1024, 3072, 28, 16, 8}));
-  presets.add("qwen3-8b", "Qwen/Qwen3-8B", qwen3(false, {4096, 12288, 36, 32, 8}));
-}
-
 constexpr Family qwen3_record() {
   Family record = qwen2_record();
   record.name = "qwen3";
   record.class_prefix = "Qwen3For";
   record.fields = kQwen3Fields;
-  record.add_presets = add_qwen3_presets;
   return record;
 }
 

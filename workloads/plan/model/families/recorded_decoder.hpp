@@ -10,7 +10,6 @@
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 #include "workloads/plan/model/torchtitan_config.hpp"
 
 namespace highwater {
@@ -36,20 +35,6 @@ inline void read_flat_recorded_decoder(TorchtitanConfig& config, JsonFields& fie
   if (fields.find("ffn_hidden") == nullptr) {
     config.ffn = 4 * config.dim;
   }
-}
-
-inline void add_recorded_decoder_presets(PresetList& presets) {
-  constexpr std::string_view kSource =
-      "the project's recordings: a plain decoder in torchtitan's style";
-  presets.add_unpublished("plain-160m", kSource, TorchtitanConfig{});
-  presets.add_unpublished(
-      "plain-1b", kSource,
-      TorchtitanConfig{
-          .vocab = 128256, .dim = 2048, .ffn = 8192, .layers = 16, .heads = 32, .kv_heads = 8});
-  presets.add_unpublished(
-      "plain-8b", kSource,
-      TorchtitanConfig{
-          .vocab = 128256, .dim = 4096, .ffn = 14336, .layers = 32, .heads = 32, .kv_heads = 8});
 }
 
 inline ParameterCount recorded_decoder_parameters(const TorchtitanConfig& c) {
@@ -81,7 +66,6 @@ inline constexpr auto kRecordedDecoder =
                                          .torchtitan_style = true,
                                          .pipeline_stages = true,
                                          .attention_function = AttentionFunction::unless_eager},
-                              .add_presets = add_recorded_decoder_presets,
                               .parameters = untyped<recorded_decoder_parameters>,
                               .check = untyped<check_recorded_decoder>,
                               .read_more_flat = untyped<read_flat_recorded_decoder>,

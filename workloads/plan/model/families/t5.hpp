@@ -7,8 +7,8 @@
 
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/json_fields.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
-#include "workloads/plan/model/preset_list.hpp"
 
 namespace highwater {
 
@@ -84,17 +84,6 @@ inline void complete_t5_shape(const T5Config& /*config*/, ModelShape& shape) {
   shape.tied = true;
 }
 
-inline void add_t5_presets(PresetList& presets) {
-  presets.add("t5-small", "google-t5/t5-small", T5Config{});
-  presets.add("t5-base", "google-t5/t5-base",
-              T5Config{.d_model = 768, .d_ff = 3072, .num_layers = 12, .num_heads = 12});
-  presets.add("t5-large", "google-t5/t5-large",
-              T5Config{.d_model = 1024, .d_ff = 4096, .num_layers = 24, .num_heads = 16});
-  presets.add(
-      "t5-3b", "google-t5/t5-3b",
-      T5Config{.d_model = 1024, .d_kv = 128, .d_ff = 16384, .num_layers = 24, .num_heads = 32});
-}
-
 inline ParameterCount t5_parameters(const T5Config& c) {
   const std::int64_t decoders = decoder_layers_of(c);
   const std::int64_t attention = 4 * c.d_model * c.num_heads * c.d_kv;
@@ -114,7 +103,6 @@ inline constexpr auto kT5 =
                       .traits = {.rms_norm = true,
                                  .sdpa_since = {5, 15},
                                  .attention_function = AttentionFunction::never},
-                      .add_presets = add_t5_presets,
                       .parameters = untyped<t5_parameters>,
                       .lora_targets = kT5LoraTargets,
                       .complete_shape = untyped<complete_t5_shape>,

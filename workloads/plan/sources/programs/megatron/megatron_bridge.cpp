@@ -3,7 +3,6 @@
 //
 // Sources: Megatron Bridge (August 2026), scripts/training/run_recipe.py, recipe_runner.py;
 // src/megatron/bridge/training/config.py ConfigContainer; recipes/common.py _pretrain_common.
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -16,13 +15,6 @@ namespace {
 
 using namespace megatron_keys;
 
-const BridgeRecipe* find_recipe(std::string_view name) {
-  const auto* const found = std::ranges::find_if(
-      bridge_recipes::kAll,
-      [&](const BridgeRecipe& recipe) { return recipe.name == name || recipe.older_name == name; });
-  return found == bridge_recipes::kAll.end() ? nullptr : found;
-}
-
 bool is_given(const SettingList& all, std::string_view key, std::string_view flag = {}) {
   return all.find(key) != nullptr || (!flag.empty() && all.find(flag) != nullptr);
 }
@@ -30,10 +22,10 @@ bool is_given(const SettingList& all, std::string_view key, std::string_view fla
 void offer_overlaps(const BridgeRecipe& recipe, const Setting& setting, const SettingList& all,
                     SourceKeys& keys) {
   if (!is_given(all, "overlap_grad_reduce")) {
-    offer(setting, "overlap-grad-reduce", std::string(recipe.overlaps), keys);
+    offer(setting, "overlap-grad-reduce", recipe.overlaps, keys);
   }
   if (!is_given(all, "overlap_param_gather")) {
-    offer(setting, "overlap-param-gather", std::string(recipe.overlaps), keys);
+    offer(setting, "overlap-param-gather", recipe.overlaps, keys);
   }
 }
 
@@ -43,40 +35,40 @@ void offer_recipe(const BridgeRecipe& recipe, const Setting& setting, const Sett
   const bool has_tp = is_given(all, "tensor_model_parallel_size", "tp");
   offer(setting, "model", std::string(recipe.model), keys);
   if (!has_tp) {
-    offer(setting, "tp", std::string(recipe.tp), keys);
+    offer(setting, "tp", recipe.tp, keys);
   }
   if (!is_given(all, "pipeline_model_parallel_size", "pp")) {
-    offer(setting, "pp", std::string(recipe.pp), keys);
+    offer(setting, "pp", recipe.pp, keys);
     if (!recipe.chunks.empty() && !is_given(all, "virtual_pipeline_model_parallel_size", "vp")) {
       offer(setting, "pp-schedule", "interleaved", keys);
-      offer(setting, "pp-chunks", std::string(recipe.chunks), keys);
+      offer(setting, "pp-chunks", recipe.chunks, keys);
     }
   }
   if (!is_given(all, "context_parallel_size", "cp")) {
-    offer(setting, "cp", std::string(recipe.cp), keys);
+    offer(setting, "cp", recipe.cp, keys);
   }
   if (!is_given(all, "sequence_parallel") && !has_tp && recipe.tp != "1") {
-    offer(setting, "sp", std::string(recipe.sp), keys);
+    offer(setting, "sp", recipe.sp, keys);
   }
   if (!is_given(all, "seq_length", "sl")) {
-    offer(setting, "seq", std::string(recipe.seq), keys);
+    offer(setting, "seq", recipe.seq, keys);
   }
   if (!is_given(all, "global_batch_size", "gb")) {
-    offer(setting, "global-batch", std::string(recipe.global_batch), keys);
+    offer(setting, "global-batch", recipe.global_batch, keys);
   }
   if (!is_given(all, "micro_batch_size", "mb")) {
-    offer(setting, "batch", std::string(recipe.batch), keys);
+    offer(setting, "batch", recipe.batch, keys);
   }
   offer_overlaps(recipe, setting, all, keys);
   // _sft_common packs texts offline.
-  if (recipe.use == BridgeRecipe::Use::tuning && !is_given(all, "enable_offline_packing")) {
+  if (recipe.packs_offline && !is_given(all, "enable_offline_packing")) {
     keys.add_not_supported("(dataset.enable_offline_packing)", "true",
                            "packed sequences with attention by sequence");
   }
 }
 
 void read_recipe_name(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  const BridgeRecipe* const known = find_recipe(setting.value);
+  const BridgeRecipe* const known = find_bridge_recipe(setting.value);
   if (known == nullptr) {
     keys.add_not_supported(
         setting.key, setting.value,
@@ -121,7 +113,7 @@ void finish_bridge(const SettingList& all, SourceKeys& keys) {
   if (!is_given(all, "use_distributed_optimizer")) {
     offer(own, "dp-kind", "zero1", keys);
   }
-  const bool has_recipe = find_recipe(all.text("recipe").value_or("")) != nullptr;
+  const bool has_recipe = find_bridge_recipe(all.text("recipe").value_or("")) != nullptr;
   if (!has_recipe && !is_given(all, "overlap_grad_reduce")) {
     offer(own, "overlap-grad-reduce", "true", keys);
   }

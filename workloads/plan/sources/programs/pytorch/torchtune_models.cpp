@@ -4,54 +4,12 @@
 #include <array>
 
 #include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/listed_models.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/sources/rules/decoder_facts.hpp"
-#include "workloads/plan/sources/rules/key_rule.hpp"
 
 namespace highwater::program_table {
 namespace {
-
-/// A builder of torchtune and the preset of the same decoder.
-constexpr std::array kTuneModels{
-    ValueWord{"llama2_7b", "llama-2-7b"},
-    ValueWord{"llama2_13b", "llama-2-13b"},
-    ValueWord{"llama2_70b", "llama-2-70b"},
-    ValueWord{"code_llama2_7b", "llama-2-7b"},
-    ValueWord{"code_llama2_13b", "llama-2-13b"},
-    ValueWord{"code_llama2_70b", "llama-2-70b"},
-    ValueWord{"llama3_8b", "llama-3-8b"},
-    ValueWord{"llama3_70b", "llama-3-70b"},
-    ValueWord{"llama3_1_8b", "llama-3.1-8b"},
-    ValueWord{"llama3_1_70b", "llama-3.1-70b"},
-    ValueWord{"llama3_1_405b", "llama-3.1-405b"},
-    ValueWord{"llama3_2_1b", "llama-3.2-1b"},
-    ValueWord{"llama3_2_3b", "llama-3.2-3b"},
-    ValueWord{"llama3_3_70b", "llama-3.1-70b"},
-    ValueWord{"mistral_7b", "mistral-7b"},
-    ValueWord{"gemma_2b", "gemma-2b"},
-    ValueWord{"gemma_7b", "gemma-7b"},
-    ValueWord{"qwen2_0_5b", "qwen2-0.5b"},
-    ValueWord{"qwen2_1_5b", "qwen2-1.5b"},
-    ValueWord{"qwen2_7b", "qwen2.5-7b"},
-    ValueWord{"qwen2_5_0_5b", "qwen2.5-0.5b"},
-    ValueWord{"qwen2_5_1_5b", "qwen2.5-1.5b"},
-    ValueWord{"qwen2_5_3b", "qwen2.5-3b"},
-    ValueWord{"qwen2_5_7b", "qwen2.5-7b"},
-    ValueWord{"qwen2_5_14b", "qwen2.5-14b"},
-    ValueWord{"qwen2_5_32b", "qwen2.5-32b"},
-    ValueWord{"qwen2_5_72b", "qwen2.5-72b"},
-    ValueWord{"qwen3_0_6b", "qwen3-0.6b"},
-    ValueWord{"qwen3_1_7b", "qwen3-1.7b"},
-    ValueWord{"qwen3_4b", "qwen3-4b"},
-    ValueWord{"qwen3_8b", "qwen3-8b"},
-    ValueWord{"qwen3_14b", "qwen3-14b"},
-    ValueWord{"qwen3_32b", "qwen3-32b"},
-    ValueWord{"gemma2_2b", "gemma-2-2b"},
-    ValueWord{"gemma2_9b", "gemma-2-9b"},
-    ValueWord{"gemma2_27b", "gemma-2-27b"},
-    ValueWord{"phi3_mini", "phi-3-mini"},
-    ValueWord{"phi4_14b", "phi-4"},
-};
 
 std::string without_end(std::string name, std::string_view end) {
   return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : name;
@@ -101,8 +59,8 @@ std::string tune_model(const std::string& builder, const SettingList& all) {
   if (size_of(all, "model.embed_dim") > 0 && size_of(all, "model.num_layers") > 0) {
     return model_of_sizes(all);
   }
-  const auto* const row = std::ranges::find(kTuneModels, builder, &ValueWord::value);
-  return row == kTuneModels.end() ? "" : std::string(row->word);
+  const ListedModel* const model = find_listed(&ListedModel::torchtune, builder);
+  return model == nullptr ? "" : std::string(model->name);
 }
 
 std::string foreign_family(const std::string& model) {
