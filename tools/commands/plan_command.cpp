@@ -21,6 +21,7 @@
 #include "traces/formats/bytes/byte_sink.hpp"
 #include "traces/parse_text.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/step_time/machine.hpp"
 
 namespace highwater {
 namespace {
@@ -249,6 +250,12 @@ Arguments with_find(const ScaledArguments& scaled) {
 
 }  // namespace
 
+/// The plan, and whose rates its times are where it has none of its own.
+std::string page_heading(const TrainingPlan& plan) {
+  const std::string rates = timing::assumed_rates(plan.gpu);
+  return run_summary(plan) + (rates.empty() ? "" : "; " + rates);
+}
+
 ExitCode run_solve(const Arguments& arguments, std::ostream& out) {
   if (const auto scaled = scaled_arguments(arguments)) {
     return run_simulate_scaled({scaled->program, with_find(*scaled)}, out);
@@ -260,10 +267,11 @@ ExitCode run_solve(const Arguments& arguments, std::ostream& out) {
   const OutputFormat format = output_format(values);
   const SolveQuestion question = read_solve_question(values);
   SolveReport report{solve_plan(question.request), question.model};
-  report.result.run.notes = question.notes;
+  std::vector<std::string>& notes = report.result.run.notes;
+  notes.insert(notes.begin(), question.notes.begin(), question.notes.end());
   if (question.html) {
     write_text(*open_sink(*question.html),
-               frontier_page(*report.result.frontier, run_summary(report.result.run.plan)));
+               frontier_page(*report.result.frontier, page_heading(report.result.run.plan)));
   }
   out << solve_report(report, format);
   return ExitCode::ok;

@@ -179,6 +179,11 @@ std::string also_note(const StrategySearch& search) {
   return text;
 }
 
+std::string rates_note(const PlanRequest& request) {
+  const std::string rates = timing::assumed_rates(request.run.plan.gpu);
+  return rates.empty() ? "" : "assumed: " + rates + "\n";
+}
+
 /// What the times of the rows take for granted, and how to say otherwise.
 std::string assumption_note(const PlanRequest& request) {
   const TimeAssumptions& assumed = request.search.assumed;
@@ -244,11 +249,16 @@ json::object words_object(const OptionWords& words) {
 
 json::object assumptions_json(const PlanRequest& request) {
   const SearchOptions& search = request.search;
-  return {
-      {"network_bytes_per_second", timing::nominal_network(request.run.plan.gpu, search.assumed)},
+  const Gpu& gpu = request.run.plan.gpu;
+  json::object assumptions{
+      {"network_bytes_per_second", timing::nominal_network(gpu, search.assumed)},
       {"tensor_sums", to_string(search.assumed.tensor_sums)},
       {"pipelines_beside_full_machines_only",
        search.pipelines == PipelineRule::beside_full_machines}};
+  if (!timing::has_rates(gpu)) {
+    assumptions["rates_of"] = default_gpu().name;
+  }
+  return assumptions;
 }
 
 json::value whole_states_json(const PlanResult& result) {
@@ -286,8 +296,8 @@ std::string strategy_notes(const PlanRequest& request, const PlanResult& result)
   if (const std::string note = states_note(result); !note.empty()) {
     text += note + "\n";
   }
-  text += also_note(search) + settings_note(request, search) + assumption_note(request) +
-          search_note(request, search);
+  text += also_note(search) + settings_note(request, search) + rates_note(request) +
+          assumption_note(request) + search_note(request, search);
   for (const std::string& reason : search.left_out) {
     text += "not simulated: " + reason + "\n";
   }

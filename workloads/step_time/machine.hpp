@@ -2,8 +2,10 @@
 //
 // Each is from a data sheet or a published measurement, none is fitted to training runs. Matrix
 // products reach a share of the data sheet's rate, links a share of theirs; the shares are those of
-// public benchmarks (machine.cpp names them).
+// public benchmarks. Rates and their sources are rows of workloads/facts/gpus.json.
 #pragma once
+
+#include <string>
 
 #include "workloads/plan/gpu.hpp"
 #include "workloads/step_time/assumptions.hpp"
@@ -24,7 +26,14 @@ struct Machine {
 /// GPUs of one machine: those of DGX and HGX.
 inline constexpr int kGpusOfMachine = 8;
 
-/// A machine of eight such GPUs; one that no data sheet below describes counts as an A100.
+/// Whether gpus.json has rates for the GPU.
+bool has_rates(const Gpu& gpu);
+
+/// "no rates are known for 24GiB; those of a100-80 are assumed", which whoever shows or compares
+/// times has to say; empty if the GPU has rates.
+std::string assumed_rates(const Gpu& gpu);
+
+/// A machine of eight such GPUs, or of default_gpu() where the GPU has no rates.
 Machine machine_of(const Gpu& gpu, const TimeAssumptions& assumed = {});
 
 /// Bytes per GPU and second to other machines, as data sheets have it or as is assumed.

@@ -225,3 +225,20 @@ TEST_CASE("plan: what is assumed of time is said", "[cli][plan]") {
   CHECK(assumed.at("tensor_sums").as_string() == "beside products");
   CHECK(assumed.at("pipelines_beside_full_machines_only").as_bool());
 }
+
+TEST_CASE("plan: a GPU without rates is said to have an A100's", "[cli][plan]") {
+  const std::string options = "plan --model llama-160m --seq 256 --rows 1 --gpu ";
+  const std::string note = "no rates are known for 24GiB; those of a100-80 are assumed";
+  CHECK_THAT(run_line(options + "24GiB").out, Contains("assumed: " + note));
+  CHECK_THAT(run_line(options + "rtx4090").out, !Contains("no rates are known"));
+  const auto assumed = [&](const std::string& gpu) {
+    return json_of(options + gpu).at("strategies").at("assumptions").as_object();
+  };
+  CHECK(assumed("24GiB").at("rates_of").as_string() == "a100-80");
+  CHECK_FALSE(assumed("rtx4090").contains("rates_of"));
+  const std::string solve = "plan --for checkpoint --model gpt2 --seq 64 --gpu ";
+  CHECK_THAT(run_line(solve + "24GiB").out, Contains("note: " + note));
+  CHECK_THAT(run_line(solve + "l4").out, !Contains("no rates are known"));
+  CHECK_THAT(run_line("plan --for batch --model gpt2 --seq 64 --gpu 2GiB").out,
+             !Contains("no rates are known"));
+}

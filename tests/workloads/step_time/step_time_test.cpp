@@ -186,6 +186,37 @@ TEST_CASE("step time: another network than the DGX's", "[workloads][plan]") {
   CHECK(machine_of(gpu, {.network = 6.25e9}).link == machine_of(gpu).link);
 }
 
+TEST_CASE("step time: every GPU has rates of its own, and sizes are said to have none",
+          "[workloads][plan]") {
+  for (const Gpu& gpu : known_gpus()) {
+    INFO(gpu.name);
+    CHECK(has_rates(gpu));
+    CHECK(assumed_rates(gpu).empty());
+    const Machine machine = machine_of(gpu);
+    CHECK(machine.half_operations > machine.full_operations);
+    CHECK(machine.full_operations > 1e12);
+    CHECK(machine.memory > machine.link);
+    CHECK(machine.link >= machine.host);
+    CHECK(machine.host >= machine.network);
+    CHECK(machine.network > 1e9);
+  }
+  const Gpu& sized = *find_gpu("24GiB");
+  CHECK_FALSE(has_rates(sized));
+  CHECK(assumed_rates(sized) == "no rates are known for 24GiB; those of a100-80 are assumed");
+  CHECK(machine_of(sized).memory == machine_of(default_gpu()).memory);
+}
+
+TEST_CASE("step time: rates by the names of links and shares", "[workloads][plan]") {
+  const Machine l40s = machine_of(*find_gpu("l40s"));
+  CHECK(l40s.half_operations == 0.8 * 362 * 1e12);
+  CHECK(l40s.full_operations == 0.8 * 183 * 1e12);
+  CHECK(l40s.memory == 864e9);
+  CHECK(l40s.link == 0.8 * 31.5 * 1e9);
+  CHECK(l40s.network == 0.8 * 12.5 * 1e9);
+  CHECK(l40s.host == 0.8 * 31.5 * 1e9);
+  CHECK(machine_of(*find_gpu("gh200")).host == 0.8 * 450 * 1e9);
+}
+
 TEST_CASE("step time: the optimizer reads and writes its states", "[workloads][plan]") {
   // Megatron's Adam: gradient, and parameter and two moments both ways, in fp32, and a copy.
   const double parameters = 8030261248.0;

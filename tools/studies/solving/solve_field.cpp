@@ -10,13 +10,13 @@ namespace highwater {
 namespace {
 
 constexpr std::array kFields{
-    SolveField{"batch", "batch", "largest batch", true, solve_batch},
-    SolveField{"seq", "seq", "longest sequences", true, solve_seq},
-    SolveField{"hidden", "hidden", "widest model", true, solve_hidden},
-    SolveField{"lora", "lora", "highest rank of adapters", true, solve_lora},
-    SolveField{"memory", "capacity", "least memory for the allocator", false, solve_memory},
-    SolveField{"gpus", "dp", "fewest GPUs", false, solve_gpus},
-    SolveField{"checkpoint", "checkpoint", "least recomputation", false, solve_checkpoint}};
+    SolveField{"batch", "batch", "largest batch", true, false, solve_batch},
+    SolveField{"seq", "seq", "longest sequences", true, false, solve_seq},
+    SolveField{"hidden", "hidden", "widest model", true, false, solve_hidden},
+    SolveField{"lora", "lora", "highest rank of adapters", true, false, solve_lora},
+    SolveField{"memory", "capacity", "least memory for the allocator", false, false, solve_memory},
+    SolveField{"gpus", "dp", "fewest GPUs", false, true, solve_gpus},
+    SolveField{"checkpoint", "checkpoint", "least recomputation", false, true, solve_checkpoint}};
 
 }  // namespace
 

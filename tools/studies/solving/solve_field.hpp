@@ -53,6 +53,7 @@ struct SolveField {
   std::string_view option;  ///< whose value is looked for, so that nobody may give it
   std::string_view asks;    ///< "largest batch"
   bool takes_step = false;  ///< --for NAME:STEP
+  bool is_timed = false;    ///< the answer is one of several, chosen by the model of a step's time
   FieldSolution (*solve)(const SolveField& field, const FieldQuestion& question);
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tools/text/usage_errors.hpp"
+#include "workloads/step_time/machine.hpp"
 
 namespace highwater {
 namespace {
@@ -13,6 +14,18 @@ void require_possible(const SolvedField& solved) {
   const auto is_same = [&](const FieldTrial& trial) { return trial.outcome.refusal == first; };
   if (!first.empty() && std::ranges::all_of(solved.trials, is_same)) {
     throw UsageErrors({first});
+  }
+}
+
+bool is_timed(const SolveRequest& request) {
+  return request.frontier || std::ranges::any_of(request.fields, [](const WantedField& wanted) {
+           return wanted.field->is_timed;
+         });
+}
+
+void note_assumed_rates(PlannedRun& run) {
+  if (std::string note = timing::assumed_rates(run.plan.gpu); !note.empty()) {
+    run.notes.push_back(std::move(note));
   }
 }
 
@@ -34,6 +47,9 @@ SolveResult solve_plan(const SolveRequest& request) {
     }
   }
   result.run = {plan_of(result.state), find_word(result.state.words, "gpu") != nullptr};
+  if (is_timed(request)) {
+    note_assumed_rates(result.run);
+  }
   result.room = room_of(result.state, result.run);
   if (request.frontier) {
     result.frontier = find_frontier(result.state, *request.frontier, trials);
