@@ -29,6 +29,17 @@ std::pair<int, int> capability_of(const JsonField& row) {
   return {*major, *minor};
 }
 
+/// The row of CUDA's limits for the GPU's capability.
+JsonField limits_of(const JsonField& row) {
+  const std::string_view capability = row.at("capability").view();
+  for (const JsonField& limits : facts("gpus.json").at("capabilities").elements()) {
+    if (limits.at("capability").view() == capability) {
+      return limits;
+    }
+  }
+  row.at("capability").fail("add its limits to 'capabilities'");
+}
+
 Gpu gpu_of(const JsonField& row) {
   const auto [major, minor] = capability_of(row.at("capability"));
   return {.name = row.at("name").view(),
@@ -37,7 +48,7 @@ Gpu gpu_of(const JsonField& row) {
           .major = major,
           .minor = minor,
           .multiprocessors = row.at("multiprocessors").small_count(),
-          .max_threads_per_multiprocessor = row.at("threads_per_multiprocessor").small_count(),
+          .max_threads_per_multiprocessor = limits_of(row).at("threads").small_count(),
           .source = row.at("source").view()};
 }
 

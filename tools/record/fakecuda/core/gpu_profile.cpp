@@ -11,33 +11,16 @@ namespace {
 
 constexpr std::string_view kVariable = "FAKE_CUDA_GPU";
 
-// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; the L2 cache is a
-// property of the product, here that of the largest common one (V100, T4, A100, RTX A6000, Orin,
-// L40S, H100, B200, B300, RTX 5090, GB10).
+/// A row of "capabilities" in workloads/facts/gpus.json, which says where the numbers come from.
 struct CapabilityLimits {
-  int major, minor;
+  std::string_view capability;
   int threads, blocks;                    ///< resident on one multiprocessor
   int shared_kibibytes, block_kibibytes;  ///< of a multiprocessor; of a block that opts in
   int l2_mebibytes;
 };
 
 constexpr std::array kLimits = {
-    CapabilityLimits{5, 0, 2048, 32, 64, 48, 2},
-    CapabilityLimits{5, 2, 2048, 32, 96, 48, 3},
-    CapabilityLimits{6, 0, 2048, 32, 64, 48, 4},
-    CapabilityLimits{6, 1, 2048, 32, 96, 48, 3},
-    CapabilityLimits{7, 0, 2048, 32, 96, 96, 6},
-    CapabilityLimits{7, 5, 1024, 16, 64, 64, 4},
-    CapabilityLimits{8, 0, 2048, 32, 164, 163, 40},
-    CapabilityLimits{8, 6, 1536, 16, 100, 99, 6},
-    CapabilityLimits{8, 7, 1536, 16, 164, 163, 4},
-    CapabilityLimits{8, 9, 1536, 24, 100, 99, 96},
-    CapabilityLimits{9, 0, 2048, 32, 228, 227, 50},
-    CapabilityLimits{10, 0, 2048, 32, 228, 227, 126},
-    CapabilityLimits{10, 3, 2048, 32, 228, 227, 126},
-    CapabilityLimits{11, 0, 1536, 24, 228, 227, 32},
-    CapabilityLimits{12, 0, 1536, 24, 100, 99, 96},
-    CapabilityLimits{12, 1, 1536, 24, 100, 99, 24},
+#include FAKECUDA_CAPABILITIES
 };
 
 int to_int(std::string_view text, std::string_view value) {
@@ -99,14 +82,13 @@ void set_fields(GpuProfile& gpu, std::string_view text) {
 }
 
 const CapabilityLimits& limits_of(const GpuProfile& gpu, std::string_view text) {
+  const std::string capability = std::to_string(gpu.major) + "." + std::to_string(gpu.minor);
   for (const CapabilityLimits& limits : kLimits) {
-    if (limits.major == gpu.major && limits.minor == gpu.minor) {
+    if (limits.capability == capability) {
       return limits;
     }
   }
-  reject_environment(kVariable, text,
-                     "no limits are known for compute capability " + std::to_string(gpu.major) +
-                         "." + std::to_string(gpu.minor));
+  reject_environment(kVariable, text, "no limits are known for compute capability " + capability);
 }
 
 template <class T>
