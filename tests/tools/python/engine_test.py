@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools" / "python" / name) for name in ("engine", "recorder")]
 
-from highwater_engine import apart, job, models, readers, scripts, serve  # noqa: E402
+from highwater_engine import apart, facts, job, models, readers, scripts, serve  # noqa: E402
 from highwater_engine.readers import common  # noqa: E402
 from highwater_engine.scripts.pipeline import points  # noqa: E402
 from highwater_record import attributes, phases, places  # noqa: E402
@@ -276,6 +276,32 @@ class Installed(unittest.TestCase):
         version = "__version__ = '2.15.0+cu132'\ncuda = '13.2'\n"
         self.assertIn("'installed': None", self.releases(version, "/some/code").stdout)
         self.assertNotIn("'installed': None", self.releases(version).stdout)
+
+
+class Facts(unittest.TestCase):
+    """The rows that the program and its guests share."""
+
+    def test_a_script_for_each_optimizer(self):
+        rows = {row["word"]: row for row in facts.facts("optimizers.json")["optimizers"]}
+        self.assertEqual(list(scripts.OPTIMIZERS), [word for word in rows if word != "none"])
+        made = scripts.OPTIMIZERS["galore-adamw"]
+        self.assertEqual((made.name, made.trains, made.takes_model), ("galore_torch.GaLoreAdamW", False, False))
+        self.assertIn('"rank": {rank}', made.targeted)
+        self.assertTrue(scripts.OPTIMIZERS["lomo"].takes_model)
+        self.assertTrue(scripts.OPTIMIZERS["schedule-free-sgd"].trains)
+        self.assertIsNone(scripts.TRAINER_OPTIMIZERS["adamw"])
+        self.assertEqual(scripts.TRAINER_OPTIMIZERS["adafactor-hf"], "adafactor")
+        self.assertNotIn("came", scripts.TRAINER_OPTIMIZERS)
+
+    def test_the_unpacked_file_comes_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder) / "highwater_engine"
+            (package / "facts").mkdir(parents=True)
+            (package / "facts" / "optimizers.json").write_text('{"optimizers": ["unpacked"]}')
+            (package / "facts.py").write_text(pathlib.Path(facts.__file__).read_text())
+            read = "import facts; print(facts.facts('optimizers.json'))"
+            run = subprocess.run([sys.executable, "-c", read], cwd=package, text=True, capture_output=True, check=True)
+            self.assertEqual(run.stdout, "{'optimizers': ['unpacked']}\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // highwater record without a PyTorch: a shell script plays the recorded process, and tells what the
 // recorder would tell.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
@@ -12,6 +13,7 @@
 #include "tools/record/record_files.hpp"
 #include "tools/record/record_outcome.hpp"
 #include "traces/error.hpp"
+#include "workloads/facts/facts.hpp"
 
 namespace highwater {
 namespace {
@@ -60,6 +62,16 @@ RecordOutcome outcome_of(const TempDir& folder, const std::string& lines, Proces
 }
 
 }  // namespace
+
+TEST_CASE("record: guests are given the facts that the program has", "[record]") {
+  const auto content_of = [](std::span<const EmbeddedFile> files, std::string_view path) {
+    const auto found = std::ranges::find(files, path, &EmbeddedFile::path);
+    REQUIRE(found != files.end());
+    return found->content;
+  };
+  CHECK(content_of(record_files(), "python/highwater_engine/facts/optimizers.json") ==
+        content_of(embedded_facts(), "optimizers.json"));
+}
 
 TEST_CASE("record: a recording is reported like a replay, with what to do next") {
   const TempDir folder;

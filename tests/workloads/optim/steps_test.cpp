@@ -10,7 +10,7 @@
 
 #include "tests/workloads/optim/request_words.hpp"
 #include "workloads/optim/optimizer.hpp"
-#include "workloads/plan/options/words.hpp"
+#include "workloads/plan/optimizer_table.hpp"
 
 using namespace highwater;
 using namespace highwater::eager;
@@ -53,10 +53,9 @@ std::vector<Recording> recordings() {
 }
 
 OptimizerKind kind_of(const std::string& name) {
-  const auto* const found =
-      std::ranges::find_if(kOptimizers, [&](const auto& row) { return row.word == name; });
-  REQUIRE(found != kOptimizers.end());
-  return found->value;
+  const OptimizerRow* const found = find_optimizer(name);
+  REQUIRE(found != nullptr);
+  return found->kind;
 }
 
 std::vector<std::string> simulated(const Recording& recording) {

@@ -9,7 +9,7 @@ DEFAULTS = {
     "attention": "sdpa",     # sdpa | eager
     "sdpa_backend": None,    # None | flash | efficient | math | cudnn
     "checkpoint": "none",    # none | nonreentrant | reentrant | every2-nonreentrant | every2-reentrant
-    "optimizer": "adamw",    # adamw | adam | sgd | sgd-momentum | rmsprop | adagrad | adafactor | none
+    "optimizer": "adamw",    # one of torch.optim's in workloads/facts/optimizers.json | none
     "impl": "foreach",       # default | foreach | fused | loop
     "param_groups": 1,       # 2: norms and biases without weight decay
     "grad_clip": None,

@@ -1,4 +1,6 @@
-"""The optimizer of a case."""
+"""The optimizer of a case: one of torch's, as scripts make it."""
+
+from highwater_engine.scripts.optimizers import OPTIMIZERS
 
 
 def make_optimizer(torch, case, model):
@@ -17,14 +19,6 @@ def make_optimizer(torch, case, model):
                "loop": {"foreach": False}}[impl]
     if impl == "loop" and name in ("adamw", "adam", "sgd", "sgd-momentum", "adagrad"):
         options["fused"] = False
-    optim = torch.optim
-    makers = {
-        "adamw": lambda: optim.AdamW(params, lr=1e-4, **options),
-        "adam": lambda: optim.Adam(params, lr=1e-4, **options),
-        "sgd": lambda: optim.SGD(params, lr=1e-3, **options),
-        "sgd-momentum": lambda: optim.SGD(params, lr=1e-3, momentum=0.9, **options),
-        "rmsprop": lambda: optim.RMSprop(params, lr=1e-4, **options),
-        "adagrad": lambda: optim.Adagrad(params, lr=1e-3, **options),
-        "adafactor": lambda: optim.Adafactor(params, lr=1e-3, **options),
-    }
-    return makers[name]()
+    made = OPTIMIZERS[name]
+    return eval(f"owner(params, {made.keywords}, **options)",
+                {"owner": getattr(torch.optim, made.name.rpartition(".")[2]), "params": params, "options": options})

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "workloads/plan/optimizer_table.hpp"
 
 namespace highwater {
 namespace {
@@ -67,55 +70,6 @@ constexpr std::array kOptionAliases{
 };
 
 constexpr std::array kValueAliases{
-    // transformers 5.12 training_args.py OptimizerNames, and bitsandbytes' own
-    ValueAlias{"optimizer", "adamw-torch", "adamw"},
-    ValueAlias{"optimizer", "adamw-torch-fused", "adamw", "optimizer-impl", "fused"},
-    ValueAlias{"optimizer", "adamw-bnb-8bit", "adamw-8bit"},
-    ValueAlias{"optimizer", "adamw8bit", "adamw-8bit"},
-    ValueAlias{"optimizer", "adam8bit", "adamw-8bit"},
-    ValueAlias{"optimizer", "cpuoffloadoptimizer", "adamw-cpu-offload"},
-    ValueAlias{"optimizer", "paged-adamw", "paged-adamw-32bit"},
-    ValueAlias{"optimizer", "ademamix", "ademamix-32bit"},
-    ValueAlias{"optimizer", "paged-ademamix", "paged-ademamix-32bit"},
-    ValueAlias{"optimizer", "paged-lion", "paged-lion-32bit"},
-    ValueAlias{"optimizer", "rmsprop-bnb", "rmsprop-32bit"},
-    ValueAlias{"optimizer", "rmsprop-bnb-8bit", "rmsprop-8bit"},
-    ValueAlias{"optimizer", "rmsprop-bnb-32bit", "rmsprop-32bit"},
-    ValueAlias{"optimizer", "galore-adamw-layerwise", "galore-adamw", "optimizer-in-backward",
-               "true"},
-    ValueAlias{"optimizer", "galore-adamw-8bit-layerwise", "galore-adamw-8bit",
-               "optimizer-in-backward", "true"},
-    ValueAlias{"optimizer", "apollo-adamw-layerwise", "apollo-adamw", "optimizer-in-backward",
-               "true"},
-    ValueAlias{"optimizer", "adafactor-transformers", "adafactor-hf"},
-    ValueAlias{"optimizer", "pagedadamw8bit", "paged-adamw-8bit"},
-    ValueAlias{"optimizer", "pagedadam8bit", "paged-adamw-8bit"},
-    ValueAlias{"optimizer", "lion8bit", "lion-8bit"},
-    ValueAlias{"optimizer", "pagedlion8bit", "paged-lion-8bit"},
-    ValueAlias{"optimizer", "rmsprop8bit", "rmsprop-8bit"},
-    ValueAlias{"optimizer", "sgd8bit", "sgd-8bit"},
-    ValueAlias{"optimizer", "adagrad8bit", "adagrad-8bit"},
-    ValueAlias{"optimizer", "pagedadamw32bit", "paged-adamw-32bit"},
-    ValueAlias{"optimizer", "pagedadam32bit", "paged-adamw-32bit"},
-    ValueAlias{"optimizer", "adamw32bit", "adamw-32bit"},
-    ValueAlias{"optimizer", "adam32bit", "adamw-32bit"},
-    ValueAlias{"optimizer", "lion32bit", "lion-32bit"},
-    ValueAlias{"optimizer", "pagedlion32bit", "paged-lion-32bit"},
-    ValueAlias{"optimizer", "rmsprop32bit", "rmsprop-32bit"},
-    ValueAlias{"optimizer", "sgd32bit", "sgd-32bit"},
-    ValueAlias{"optimizer", "adagrad32bit", "adagrad-32bit"},
-    ValueAlias{"optimizer", "ademamix8bit", "ademamix-8bit"},
-    ValueAlias{"optimizer", "pagedademamix8bit", "paged-ademamix-8bit"},
-    ValueAlias{"optimizer", "pagedademamix", "paged-ademamix-32bit"},
-    ValueAlias{"optimizer", "pagedadamw", "paged-adamw-32bit"},
-    ValueAlias{"optimizer", "pagedlion", "paged-lion-32bit"},
-    ValueAlias{"optimizer", "lamb", "lamb-32bit"},
-    ValueAlias{"optimizer", "lamb32bit", "lamb-32bit"},
-    ValueAlias{"optimizer", "lars", "lars-32bit"},
-    ValueAlias{"optimizer", "lars32bit", "lars-32bit"},
-    ValueAlias{"optimizer", "paged-adam-8bit", "paged-adamw-8bit"},
-    ValueAlias{"optimizer", "paged-adam-32bit", "paged-adamw-32bit"},
-    ValueAlias{"optimizer", "adam-32bit", "adamw-32bit"},
     // torch.dtype, and Lightning's Trainer(precision=...)
     ValueAlias{"precision", "float32", "fp32"},
     ValueAlias{"precision", "bfloat16", "bf16"},
@@ -167,25 +121,7 @@ constexpr std::string_view kOnlyInt8 =
 constexpr std::string_view kNoGradients =
     "torchao's products of inputs in 8 bits have no backward pass";
 
-// transformers 5.24 trainer_optimizer.py _get_galore_optimizer; galore_torch 1.0 adafactor.py
-constexpr std::string_view kNoRelativeStep =
-    "transformers makes it with a learning rate and without relative_step=False, which GaLore's "
-    "Adafactor refuses (\"Cannot combine manual `lr` and `relative_step=True` options\")";
-
 constexpr std::array kUnmodelledValues{
-    // transformers 5.24 training_args.py OptimizerNames
-    UnmodelledValue{"optimizer", "adamw-apex-fused", "adamw"},
-    UnmodelledValue{"optimizer", "adamw-anyprecision"},
-    UnmodelledValue{"optimizer", "galore-adafactor-layerwise", "galore-adafactor", kNoRelativeStep},
-    UnmodelledValue{"optimizer", "adamw-torch-xla", "adamw", "it is for TPUs"},
-    UnmodelledValue{"optimizer", "adamw-torch-npu-fused", "adamw", "it is for Ascend's NPUs"},
-    // torch.optim, and others that people name
-    UnmodelledValue{"optimizer", "lbfgs"},
-    UnmodelledValue{"optimizer", "adam-mini"},
-    UnmodelledValue{"optimizer", "prodigy"},
-    UnmodelledValue{"optimizer", "shampoo"},
-    UnmodelledValue{"optimizer", "soap"},
-    UnmodelledValue{"optimizer", "sophia"},
     UnmodelledValue{"precision", "fp8"},
     UnmodelledValue{"precision", "float8"},
     UnmodelledValue{"precision", "mxfp8"},
@@ -237,9 +173,35 @@ constexpr std::array kUnmodelledOptions{
     UnmodelledOption{"use-liger-kernel", "for its head and loss in one, use --loss fused"},
 };
 
+/// Those of optimizers (workloads/facts/optimizers.json), then those of other options.
+std::vector<ValueAlias> all_value_aliases() {
+  std::vector<ValueAlias> all;
+  for (const OptimizerRow& row : optimizer_table()) {
+    for (const OptimizerAlias& alias : row.aliases) {
+      all.push_back({"optimizer", alias.text, row.word, alias.second_option, alias.second_word});
+    }
+  }
+  all.insert(all.end(), kValueAliases.begin(), kValueAliases.end());
+  return all;
+}
+
+std::vector<UnmodelledValue> all_unmodelled_values() {
+  std::vector<UnmodelledValue> all;
+  for (const UnmodelledOptimizer& row : unmodelled_optimizers()) {
+    all.push_back({"optimizer", row.name, row.nearest, row.reason});
+  }
+  all.insert(all.end(), kUnmodelledValues.begin(), kUnmodelledValues.end());
+  return all;
+}
+
+std::span<const UnmodelledValue> unmodelled_values() {
+  static const std::vector<UnmodelledValue> kValues = all_unmodelled_values();
+  return kValues;
+}
+
 /// The row of `rows` for `text` as a value of `option`, or nullptr.
-template <class Rows>
-auto find_value(const Rows& rows, std::string_view option, std::string_view text) {
+template <class Row>
+const Row* find_value(std::span<const Row> rows, std::string_view option, std::string_view text) {
   const std::string key = alias_key(text);
   const auto found = std::ranges::find_if(
       rows, [&](const auto& row) { return row.option == option && row.text == key; });
@@ -253,7 +215,8 @@ std::span<const OptionAlias> option_aliases() {
 }
 
 std::span<const ValueAlias> value_aliases() {
-  return kValueAliases;
+  static const std::vector<ValueAlias> kAliases = all_value_aliases();
+  return kAliases;
 }
 
 std::string alias_key(std::string_view text) {
@@ -288,7 +251,7 @@ OptionWords in_own_words(const OptionWords& given) {
   OptionWords own;
   OptionWords implied;
   for (const auto& [option, text] : given) {
-    const ValueAlias* const alias = find_value(kValueAliases, option, text);
+    const ValueAlias* const alias = find_value(value_aliases(), option, text);
     own.emplace_back(option, alias == nullptr ? in_dashes(option, text) : std::string(alias->word));
     if (alias != nullptr && !alias->second_option.empty()) {
       implied.emplace_back(alias->second_option, alias->second_word);
@@ -308,7 +271,7 @@ std::optional<std::string> not_modelled(std::string_view option, std::string_vie
     return "this is a format of frozen weights; use --quantize nf4, fp4 or int8 with --lora, and "
            "--precision bf16 for what is computed";
   }
-  const UnmodelledValue* const value = find_value(kUnmodelledValues, option, text);
+  const UnmodelledValue* const value = find_value(unmodelled_values(), option, text);
   if (value == nullptr) {
     return std::nullopt;
   }

@@ -1,11 +1,13 @@
 // Options of the training loop: optimizer, gradients, steps, adapters.
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "traces/parse_text.hpp"
+#include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/option_table.hpp"
 
@@ -33,11 +35,29 @@ constexpr OptionAxis kLoraTargets{
       return std::nullopt;
     }};
 
+/// Its words are data (workloads/facts/optimizers.json).
+Option optimizer_row() {
+  return {"optimizer",
+          "O",
+          training,
+          common,
+          "",
+          "Highwater's choice; transformers 5.12 training_args.py optim: adamw_torch before torch "
+          "2.8",
+          OptionAxis{AllowedWords{optimizer_words()},
+                     [](const TrainingPlan& plan) -> OptionValue {
+                       return std::string(word_of(plan.optimizer.kind));
+                     },
+                     [](TrainingPlan& plan, std::string_view text, const AllowedValues& list) {
+                       const Reading<std::size_t> position = read_word(text, list);
+                       if (position.value) {
+                         plan.optimizer.kind = find_optimizer(text)->kind;
+                       }
+                       return position.complaint;
+                     }}};
+}
+
 constexpr std::array kTrainingRows{
-    Option{"optimizer", "O", training, common, "",
-           "Highwater's choice; transformers 5.12 training_args.py optim: adamw_torch before torch "
-           "2.8",
-           word<OfOptimizer<&Optimizer::kind>, kOptimizers>()},
     Option{"optimizer-impl", "I", training, rare, "",
            "torch 2.6 optim/optimizer.py _default_to_fused_or_foreach: foreach on CUDA",
            word<OfOptimizer<&Optimizer::impl>, kOptimizerImpls>()}
@@ -120,10 +140,17 @@ constexpr std::array kTrainingRows{
                   "scales for whole tensors"),
 };
 
+std::vector<Option> all_rows() {
+  std::vector<Option> rows{optimizer_row()};
+  rows.insert(rows.end(), kTrainingRows.begin(), kTrainingRows.end());
+  return rows;
+}
+
 }  // namespace
 
 std::span<const Option> training_options() {
-  return kTrainingRows;
+  static const std::vector<Option> kRows = all_rows();
+  return kRows;
 }
 
 }  // namespace highwater::option_sections

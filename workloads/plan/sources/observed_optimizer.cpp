@@ -1,85 +1,20 @@
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
+#include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/sources/observed_parts.hpp"
 
 namespace highwater {
 namespace {
 
-struct OptimizerWord {
-  std::string_view name;
-  std::string_view word;
-};
-
-constexpr std::array kOptimizerClasses{
-    OptimizerWord{"torch.AdamW", "adamw"},
-    OptimizerWord{"torch.Muon", "muon"},
-    OptimizerWord{"torchao.AdamW8bit", "adamw-torch-8bit"},
-    OptimizerWord{"torchao.AdamW4bit", "adamw-torch-4bit"},
-    OptimizerWord{"torchao.AdamWFp8", "adamw-torch-fp8"},
-    OptimizerWord{"torchao.CPUOffloadOptimizer", "adamw-cpu-offload"},
-    OptimizerWord{"bitsandbytes.AdamW32bit", "adamw-32bit"},
-    OptimizerWord{"bitsandbytes.AdamW", "adamw-32bit"},
-    OptimizerWord{"bitsandbytes.Adam32bit", "adamw-32bit"},
-    OptimizerWord{"bitsandbytes.Adam", "adamw-32bit"},
-    OptimizerWord{"bitsandbytes.PagedAdamW8bit", "paged-adamw-8bit"},
-    OptimizerWord{"bitsandbytes.PagedAdamW32bit", "paged-adamw-32bit"},
-    OptimizerWord{"bitsandbytes.PagedAdamW", "paged-adamw-32bit"},
-    OptimizerWord{"bitsandbytes.PagedAdam8bit", "paged-adamw-8bit"},
-    OptimizerWord{"bitsandbytes.PagedAdam32bit", "paged-adamw-32bit"},
-    OptimizerWord{"bitsandbytes.PagedAdam", "paged-adamw-32bit"},
-    OptimizerWord{"bitsandbytes.Lion8bit", "lion-8bit"},
-    OptimizerWord{"bitsandbytes.Lion32bit", "lion-32bit"},
-    OptimizerWord{"bitsandbytes.Lion", "lion-32bit"},
-    OptimizerWord{"bitsandbytes.PagedLion8bit", "paged-lion-8bit"},
-    OptimizerWord{"bitsandbytes.PagedLion32bit", "paged-lion-32bit"},
-    OptimizerWord{"bitsandbytes.PagedLion", "paged-lion-32bit"},
-    OptimizerWord{"bitsandbytes.AdEMAMix8bit", "ademamix-8bit"},
-    OptimizerWord{"bitsandbytes.AdEMAMix", "ademamix-32bit"},
-    OptimizerWord{"bitsandbytes.PagedAdEMAMix8bit", "paged-ademamix-8bit"},
-    OptimizerWord{"bitsandbytes.PagedAdEMAMix", "paged-ademamix-32bit"},
-    OptimizerWord{"bitsandbytes.RMSprop8bit", "rmsprop-8bit"},
-    OptimizerWord{"bitsandbytes.RMSprop32bit", "rmsprop-32bit"},
-    OptimizerWord{"bitsandbytes.SGD8bit", "sgd-8bit"},
-    OptimizerWord{"bitsandbytes.SGD32bit", "sgd-32bit"},
-    OptimizerWord{"bitsandbytes.Adagrad8bit", "adagrad-8bit"},
-    OptimizerWord{"bitsandbytes.Adagrad32bit", "adagrad-32bit"},
-    OptimizerWord{"bitsandbytes.LAMB", "lamb-32bit"},
-    OptimizerWord{"bitsandbytes.LAMB32bit", "lamb-32bit"},
-    OptimizerWord{"bitsandbytes.LARS", "lars-32bit"},
-    OptimizerWord{"bitsandbytes.LARS32bit", "lars-32bit"},
-    OptimizerWord{"transformers.Adafactor", "adafactor-hf"},
-    OptimizerWord{"lion_pytorch.Lion", "lion"},
-    OptimizerWord{"optimi.StableAdamW", "stable-adamw"},
-    OptimizerWord{"schedulefree.AdamWScheduleFree", "schedule-free-adamw"},
-    OptimizerWord{"schedulefree.RAdamScheduleFree", "schedule-free-radam"},
-    OptimizerWord{"schedulefree.SGDScheduleFree", "schedule-free-sgd"},
-    OptimizerWord{"galore_torch.AdamW", "galore-adamw"},
-    OptimizerWord{"galore_torch.AdamW8bit", "galore-adamw-8bit"},
-    OptimizerWord{"galore_torch.Adafactor", "galore-adafactor"},
-    OptimizerWord{"lomo_optim.Lomo", "lomo"},
-    OptimizerWord{"lomo_optim.AdaLomo", "adalomo"},
-    OptimizerWord{"apollo_torch.AdamW", "apollo-adamw"},
-    OptimizerWord{"came_pytorch.CAME", "came"},
-    OptimizerWord{"grokadamw.GrokAdamW", "grokadamw"},
-
-    OptimizerWord{"torch.Adam", "adam"},
-    OptimizerWord{"torch.SGD", "sgd"},
-    OptimizerWord{"torch.RMSprop", "rmsprop"},
-    OptimizerWord{"torch.Adagrad", "adagrad"},
-    OptimizerWord{"torch.Adafactor", "adafactor"},
-    OptimizerWord{"torch.NAdam", "nadam"},
-    OptimizerWord{"torch.RAdam", "radam"},
-    OptimizerWord{"torch.Adamax", "adamax"},
-    OptimizerWord{"torch.Adadelta", "adadelta"},
-    OptimizerWord{"torch.ASGD", "asgd"},
-    OptimizerWord{"torch.Rprop", "rprop"},
-    OptimizerWord{"bitsandbytes.AdamW8bit", "adamw-8bit"},
-    OptimizerWord{"bitsandbytes.Adam8bit", "adamw-8bit"},
-    OptimizerWord{"deepspeed.FusedAdam", "adamw"},
-    OptimizerWord{"deepspeed.DeepSpeedCPUAdam", "adamw"}};
+/// The optimizer whose class a recording names, or nullptr.
+const OptimizerRow* optimizer_of_class(std::string_view name) {
+  const auto found = std::ranges::find_if(optimizer_table(), [&](const OptimizerRow& row) {
+    return std::ranges::find(row.classes, name) != row.classes.end();
+  });
+  return found == optimizer_table().end() ? nullptr : &*found;
+}
 
 /// Options of an optimizer that leave its memory as it is.
 bool is_harmless(std::string_view option) {
@@ -106,13 +41,13 @@ void read_extras(const ObservedFacts& facts, bool has_momentum, SourceKeys& keys
 
 void read_class(const ObservedFacts& facts, SourceKeys& keys) {
   const std::string name = facts.text("optimizers.0.class").value_or("");
-  const auto known = std::ranges::find(kOptimizerClasses, name, &OptimizerWord::name);
-  if (known == kOptimizerClasses.end()) {
+  const OptimizerRow* const known = optimizer_of_class(name);
+  if (known == nullptr) {
     keys.add_not_supported("optimizers.0.class", name, "give --optimizer");
     return;
   }
-  const bool has_momentum =
-      known->word == "sgd" && facts.number("optimizers.0.options.momentum").value_or(0) > 0;
+  const bool has_momentum = known->kind == OptimizerKind::sgd &&
+                            facts.number("optimizers.0.options.momentum").value_or(0) > 0;
   keys.use("optimizers.0.class", name, "optimizer",
            has_momentum ? "sgd-momentum" : std::string(known->word));
   const std::string implementation =

@@ -1,12 +1,13 @@
 """The lines of a script about its optimizer: construction, clipping, zeroing."""
 import dataclasses
 
+from ..facts import facts
 from .lines import text
 
 
 @dataclasses.dataclass(frozen=True)
 class Made:
-    """How a script makes an optimizer: its class, its keywords, what they are for the projected parameters, whether it
+    """How a script makes an optimizer (workloads/facts/optimizers.json): its class, its keywords, what they are for the projected parameters, whether it
     wants to be told that training begins, and whether it is given the model and runs the backward."""
     name: str
     keywords: str
@@ -15,58 +16,14 @@ class Made:
     takes_model: bool = False
 
 
-def _bitsandbytes(word, name, keywords="lr=1e-4"):
-    return {f"{word}-{bits}bit": Made(f"bitsandbytes.optim.{name}{bits}bit", keywords) for bits in (8, 32)}
+def _made(script):
+    return Made(**{"name" if field == "class" else field: value for field, value in script.items()})
 
 
-_LOW_RANK = '"rank": {rank}, "update_proj_gap": 200, "proj_type": "std"'
-OPTIMIZERS = {
-    "adamw": Made("torch.optim.AdamW", "lr=1e-4"), "adam": Made("torch.optim.Adam", "lr=1e-4"),
-    "sgd": Made("torch.optim.SGD", "lr=1e-2"), "sgd-momentum": Made("torch.optim.SGD", "lr=1e-2, momentum=0.9"),
-    "adafactor": Made("torch.optim.Adafactor", "lr=1e-3"), "rmsprop": Made("torch.optim.RMSprop", "lr=1e-4"),
-    "adagrad": Made("torch.optim.Adagrad", "lr=1e-3"), "muon": Made("torch.optim.Muon", "lr=1e-3"),
-    "nadam": Made("torch.optim.NAdam", "lr=1e-3"), "radam": Made("torch.optim.RAdam", "lr=1e-3"),
-    "adamax": Made("torch.optim.Adamax", "lr=1e-3"), "adadelta": Made("torch.optim.Adadelta", "lr=1.0"),
-    "asgd": Made("torch.optim.ASGD", "lr=1e-2"), "rprop": Made("torch.optim.Rprop", "lr=1e-2"),
-    **_bitsandbytes("adamw", "AdamW"), **_bitsandbytes("paged-adamw", "PagedAdamW"),
-    **_bitsandbytes("lion", "Lion"), **_bitsandbytes("paged-lion", "PagedLion"),
-    "ademamix-8bit": Made("bitsandbytes.optim.AdEMAMix8bit", "lr=1e-4"),
-    "ademamix-32bit": Made("bitsandbytes.optim.AdEMAMix", "lr=1e-4"),  # AdEMAMix32bit has half of its states
-    "paged-ademamix-8bit": Made("bitsandbytes.optim.PagedAdEMAMix8bit", "lr=1e-4"),
-    "paged-ademamix-32bit": Made("bitsandbytes.optim.PagedAdEMAMix", "lr=1e-4"),
-    **_bitsandbytes("rmsprop", "RMSprop"), **_bitsandbytes("sgd", "SGD", "lr=1e-4, momentum=0.9"),
-    **_bitsandbytes("adagrad", "Adagrad"), "lamb-32bit": Made("bitsandbytes.optim.LAMB32bit", "lr=1e-4"),
-    "lars-32bit": Made("bitsandbytes.optim.LARS32bit", "lr=1e-4, momentum=0.9"),
-    "adafactor-hf": Made("transformers.Adafactor", "lr=1e-3, scale_parameter=False, relative_step=False"),
-    "lion": Made("lion_pytorch.Lion", "lr=1e-4"), "stable-adamw": Made("optimi.StableAdamW", "lr=1e-4"),
-    "schedule-free-adamw": Made("schedulefree.AdamWScheduleFree", "lr=1e-4", trains=True),
-    "schedule-free-radam": Made("schedulefree.RAdamScheduleFree", "lr=1e-4", trains=True),
-    "schedule-free-sgd": Made("schedulefree.SGDScheduleFree", "lr=1e-2", trains=True),
-    "galore-adamw": Made("galore_torch.GaLoreAdamW", "lr=1e-4", _LOW_RANK + ', "scale": 0.25'),
-    "galore-adamw-8bit": Made("galore_torch.GaLoreAdamW8bit", "lr=1e-4", _LOW_RANK + ', "scale": 0.25'),
-    "galore-adafactor": Made("galore_torch.GaLoreAdafactor", "lr=1e-3, scale_parameter=False, relative_step=False",
-                             _LOW_RANK + ', "scale": 0.25'),
-    "apollo-adamw": Made("apollo_torch.APOLLOAdamW", "lr=1e-4",
-                         _LOW_RANK + ', "proj": "random", "scale_type": "channel", "scale": 1.0'),
-    "adamw-torch-8bit": Made("torchao.optim.AdamW8bit", "lr=1e-4"),
-    "adamw-torch-4bit": Made("torchao.optim.AdamW4bit", "lr=1e-4"),
-    "adamw-torch-fp8": Made("torchao.optim.AdamWFp8", "lr=1e-4"),
-    "adamw-cpu-offload": Made("torchao.optim.CPUOffloadOptimizer", "torch.optim.AdamW, lr=1e-4"),
-    "came": Made("came_pytorch.CAME", "lr=1e-4"), "grokadamw": Made("grokadamw.GrokAdamW", "lr=1e-4"),
-    "lomo": Made("lomo_optim.Lomo", "lr=1e-4", takes_model=True),
-    "adalomo": Made("lomo_optim.AdaLomo", "lr=1e-4", takes_model=True),
-}
-# What transformers' training_args.py (OptimizerNames) calls them; None: it is Trainer's default.
-TRAINER_OPTIMIZERS = {
-    "adamw": None, "sgd": "sgd", "rmsprop": "rmsprop", "adagrad": "adagrad", "adafactor-hf": "adafactor",
-    "adamw-8bit": "adamw_bnb_8bit", "rmsprop-8bit": "rmsprop_bnb_8bit", "rmsprop-32bit": "rmsprop_bnb_32bit",
-    "ademamix-32bit": "ademamix", "adamw-torch-8bit": "adamw_torch_8bit", "adamw-torch-4bit": "adamw_torch_4bit",
-    **{name: name.replace("-", "_") for name in (
-        "lion-8bit", "lion-32bit", "paged-adamw-8bit", "paged-adamw-32bit", "paged-lion-8bit", "paged-lion-32bit",
-        "ademamix-8bit", "paged-ademamix-8bit", "paged-ademamix-32bit", "schedule-free-adamw", "schedule-free-radam",
-        "schedule-free-sgd", "stable-adamw", "grokadamw", "galore-adamw", "galore-adamw-8bit",
-        "galore-adafactor", "apollo-adamw", "lomo", "adalomo")},
-}
+_ROWS = facts("optimizers.json")["optimizers"]
+OPTIMIZERS = {row["word"]: _made(row["script"]) for row in _ROWS if "script" in row}
+# What transformers calls them; None: it is Trainer's default.
+TRAINER_OPTIMIZERS = {row["word"]: row["trainer"]["writes"] for row in _ROWS if "trainer" in row}
 IMPLEMENTATIONS = {None: "", "default": "", "fused": ", fused=True", "foreach": ", foreach=True", "loop": ", foreach=False"}
 
 

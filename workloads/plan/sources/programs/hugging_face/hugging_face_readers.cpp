@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/sources/configuration_file.hpp"
 #include "workloads/plan/sources/programs/hugging_face/hub_models.hpp"
 #include "workloads/plan/sources/programs/hugging_face/hugging_face.hpp"
@@ -47,26 +48,22 @@ std::string in_dashes(std::string text) {
   return text;
 }
 
-/// Values of `optim` that are torch's or transformers' own, with the implementation that they run.
-struct OptimizerWord {
-  std::string_view name;
-  std::string_view optimizer;
+/// An optimizer by a name of `optim`, with the implementation that it runs.
+struct NamedOptimizer {
+  std::string_view word;
   std::string_view implementation;
 };
 
-// transformers 5.23, trainer_optimizer.py: fused only where the name says so; AdamW of transformers
-// 4 updates one parameter after the other (optimization.py AdamW).
-constexpr std::array kOptimizerWords{
-    OptimizerWord{"adamw_torch", "adamw", "default"},
-    OptimizerWord{"adamw_torch_fused", "adamw", "fused"},
-    OptimizerWord{"adamw_hf", "adamw", "loop"},
-    OptimizerWord{"adafactor", "adafactor-hf", ""},
-    OptimizerWord{"sgd", "sgd", "default"},
-    OptimizerWord{"adagrad", "adagrad", "default"},
-    OptimizerWord{"rmsprop", "rmsprop", "default"},
-    OptimizerWord{"adamw_bnb_8bit", "adamw-8bit", ""},
-    OptimizerWord{"adamw_8bit", "adamw-8bit", ""},
-};
+/// Names that are not the option's own words with underscores.
+std::optional<NamedOptimizer> named_optimizer(std::string_view name) {
+  for (const OptimizerRow& row : optimizer_table()) {
+    const auto found = std::ranges::find(row.trainer, name, &TrainerOptimizer::name);
+    if (found != row.trainer.end()) {
+      return NamedOptimizer{row.word, found->implementation};
+    }
+  }
+  return std::nullopt;
+}
 
 bool is_pattern(std::string_view text) {
   return text.find_first_of("*\\[(|^$") != std::string_view::npos;
@@ -274,13 +271,13 @@ void read_flash_flag(const Setting& setting, const SettingList& all, SourceKeys&
 
 void read_optim(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
-  const auto* const known = std::ranges::find(kOptimizerWords, setting.value, &OptimizerWord::name);
+  const std::optional<NamedOptimizer> known = named_optimizer(setting.value);
   if (setting.kind == SettingKind::null || setting.value == "auto") {
     keys.add_no_effect(setting.key, setting.value, "left to the default");
-  } else if (known == kOptimizerWords.end()) {
+  } else if (!known) {
     offer(setting, "optimizer", in_dashes(setting.value), keys);
   } else {
-    offer(setting, "optimizer", std::string(known->optimizer), keys);
+    offer(setting, "optimizer", std::string(known->word), keys);
     if (!known->implementation.empty()) {
       offer(setting, "optimizer-impl", std::string(known->implementation), keys);
     }

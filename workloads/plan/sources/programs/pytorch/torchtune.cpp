@@ -7,6 +7,7 @@
 #include <string>
 
 #include "traces/error.hpp"
+#include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/sources/programs/pytorch/torchtune_models.hpp"
 #include "workloads/plan/sources/rules/program_table.hpp"
 #include "workloads/plan/sources/rules/reasons.hpp"
@@ -145,17 +146,11 @@ void read_tune_loss(const Setting& setting, const SettingList& all, SourceKeys& 
 }
 
 void read_tune_optimizer(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  constexpr std::array kNames{ValueWord{"AdamW", "adamw"},
-                              ValueWord{"Adam", "adam"},
-                              ValueWord{"SGD", "sgd"},
-                              ValueWord{"AdamW8bit", "adamw-8bit"},
-                              ValueWord{"Adam8bit", "adamw-8bit"},
-                              ValueWord{"PagedAdamW8bit", "paged-adamw-8bit"},
-                              ValueWord{"PagedAdamW", "paged-adamw-32bit"},
-                              ValueWord{"Adafactor", "adafactor"}};
   const std::string name = setting.value.substr(setting.value.rfind('.') + 1);
-  const auto* const row = std::ranges::find(kNames, name, &ValueWord::value);
-  if (row == kNames.end()) {
+  const auto row = std::ranges::find_if(optimizer_table(), [&](const OptimizerRow& each) {
+    return std::ranges::find(each.torchtune, name) != each.torchtune.end();
+  });
+  if (row == optimizer_table().end()) {
     keys.add_not_supported(setting.key, setting.value, "an optimizer with other states");
     return;
   }
