@@ -62,7 +62,8 @@ constexpr auto kCommands = std::to_array<Command>({
      "Finds the best allocator settings for a file or a plan by replaying it under many of them.",
      "highwater advise snapshot.pickle", run_advise},
     {"check", "(FILE | --model NAME|FILE) (--max-reserved SIZE | --baseline FILE) [options]",
-     "Checks a run or a plan against a limit or an accepted run, and says who grew: a gate for CI.",
+     "Checks a run or a plan against a limit or an accepted run, and reports what grew; use it as "
+     "a CI gate.",
      "highwater check snapshot.pickle --baseline memory.json --max-growth 2%", run_check},
     {"sweep", "FILE | --model NAME|FILE [options] [--set KEY=V1,V2,...]...",
      "Replays a file or a plan under every combination of settings, limits and plan options.",
@@ -101,7 +102,7 @@ constexpr auto kCommands = std::to_array<Command>({
      "Compares all snapshots of a job: peaks by rank, outliers, imbalance.",
      "highwater scan snapshots/", run_scan, Merging::allowed},
     {"merge", "PART... [options]",
-     "Puts the parts that --shard i/N wrote together: the same bytes as the whole run's.",
+     "Combines the outputs of --shard i/N; identical to an unsharded run.",
      "highwater merge part-1 part-2 part-3 part-4", run_merge},
     {"convert", "IN OUT [options]",
      "Converts between trace formats: .trace (text) and .hwt (binary), plain or .gz, .xz, .zst.",
@@ -110,7 +111,8 @@ constexpr auto kCommands = std::to_array<Command>({
      "Replays conformance vectors and compares every decision with the recorded ones.",
      "highwater conformance tests/data/conformance", run_conformance_command},
     {"schema", "[COMMAND]",
-     "Prints the JSON schema of what a command prints; without COMMAND, those that have one.",
+     "Prints the JSON schema of what a command prints; without COMMAND, lists the commands that "
+     "have one.",
      "highwater schema replay", run_schema},
 });
 

@@ -29,7 +29,7 @@ GridPlans read_plans(const GridRequest& request) {
   }
   if (plans.points.empty() && plans.skipped.empty()) {
     throw InputError(source, "", "no plan matches '" + request.only.value_or("") + "'",
-                     "use words of a plan, e.g. 'model=gpt2 batch=4'");
+                     "use options of a plan, e.g. 'model=gpt2 batch=4'");
   }
   if (plans.points.empty()) {
     throw InputError(

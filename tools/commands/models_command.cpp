@@ -156,7 +156,8 @@ std::string model_report(const MetricList& list, const std::vector<ParameterInfo
   Report report(format, "");
   report.table(to_table(list));
   if (!defaults.empty()) {
-    report.line(fmt::format("not in the file, family default used: {}", fmt::join(defaults, ", ")));
+    report.line(fmt::format("missing from the file; using the family's defaults: {}",
+                            fmt::join(defaults, ", ")));
     report.line("");
   }
   report.table(parameter_table(parameters), Gap::none);

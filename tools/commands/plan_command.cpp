@@ -60,7 +60,8 @@ OptionParser plan_options() {
       "only", text("NAME"), "only strategies with NAME in their name")("rows", text("N"),
                                                                        "rows to find; default 10")(
       "tensor-first", "pipelines only where tensor parallelism fills a machine")(
-      "tp-comm-overlap", "time: Megatron-Core's tensor-parallel sums run beside products")(
+      "tp-comm-overlap",
+      "time: Megatron-Core overlaps tensor-parallel all-reduces with matrix products")(
       "network", text("GB/S"), "time: of a GPU to other machines; default: that of --gpu's DGX")(
       "llmem-base", text("SIZE"),
       "LLMem's m_base, the memory in use before training; default 1100 MiB")(

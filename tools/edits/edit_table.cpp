@@ -53,9 +53,9 @@ constexpr std::array kKinds{
     EditKind{"repeat_step", "repeat_step:N[,times=N]", "step N happens so many times (2) in all",
              kRepeatStep},
     EditKind{"then", "then:FILE[,left=freed|kept]",
-             "the run of another file follows in the same process", kThen},
+             "another recorded run follows in the same process", kThen},
     EditKind{"beside", "beside:FILE[,context=SIZE][,order=clock|start|share]",
-             "the run of another file shares the device, in a process of its own", kBeside},
+             "another recorded run shares the device as a separate process", kBeside},
 };
 
 }  // namespace

@@ -154,7 +154,7 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
   } catch (const po::unknown_option& error) {
     throw UsageError(complaint_about(error.get_option_name()));
   } catch (const po::too_many_positional_options_error&) {
-    throw UsageError(fmt::format("a word that belongs to no option{}; see highwater {} --help",
+    throw UsageError(fmt::format("an argument that belongs to no option{}; see highwater {} --help",
                                  options_.find_nothrow("from", false) == nullptr
                                      ? ""
                                      : " (a launch line goes in quotes behind --from)",

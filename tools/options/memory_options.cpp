@@ -34,7 +34,7 @@ void add_memory_options(OptionParser& parser, const char* what_without) {
       "alloc-conf", text("S"),
       "settings as in PYTORCH_CUDA_ALLOC_CONF; replaces all settings of a file")(
       "capacity", text("SIZE"),
-      fmt::format("memory that the allocator can have, e.g. 80GiB; default: {}", what_without)
+      fmt::format("memory available to the allocator, e.g. 80GiB; default: {}", what_without)
           .c_str())("memory-limit", text("SIZE"),
                     "what the process may take, as set by a memory fraction")(
       "memory-fraction", text("X"), "the same as a share of the device's memory, 0 to 1");

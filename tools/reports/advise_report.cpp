@@ -90,7 +90,7 @@ Cell settings_cell(const TrialRow& row) {
   const bool is_present = row.trial->settings == row.report->advice->present.settings;
   const std::string words = conf_or_default(row.trial->settings);
   Cell cell = to_conf(row.trial->settings);
-  cell.shown = words + (is_present ? " (present)" : "");
+  cell.shown = words + (is_present ? " (current)" : "");
   cell.exact = words;
   return cell;
 }

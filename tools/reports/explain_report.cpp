@@ -263,8 +263,8 @@ void add_run(const Explanation& e, std::size_t top, Report& report) {
                             e.holders, top),
                Gap::before);
   report.table(
-      holder_table(fmt::format("Free memory that live blocks keep in use ({} {})",
-                               to_iec(e.blame.pinned), e.oom ? "then" : "at the reserved peak"),
+      holder_table(fmt::format("Free memory pinned by live blocks ({} {})", to_iec(e.blame.pinned),
+                               e.oom ? "then" : "at the reserved peak"),
                    e.pinned, top),
       Gap::before);
   report.table(bars_table(e.bars), Gap::before);

@@ -131,15 +131,18 @@ bool has_stacks(const std::vector<PlaceHolder>& sites) {
 
 std::string freed_text(const Explanation& e, const FreedBlocks& freed) {
   const std::vector<PlaceHolder> sites = freed_sites(e.workload, freed);
-  std::string text = fmt::format("would have succeeded if {} ({})",
-                                 plural(freed.blocks.size(), "block"), to_iec(freed.bytes));
+  const std::string size = to_iec(freed.bytes);
+  std::string text =
+      freed.blocks.size() == 1
+          ? fmt::format("would have fit if one {} block", size)
+          : fmt::format("would have fit if {} ({})", plural(freed.blocks.size(), "block"), size);
   if (has_stacks(sites)) {
     text += " allocated at " + sites.front().origin;
   }
   if (sites.size() > 1) {
     text += fmt::format(" and {}", plural(sites.size() - 1, "other site"));
   }
-  return text + " had been freed before";
+  return text + " had been freed earlier";
 }
 
 /// "; nothing fails after it (peak reserved 2.55 GiB)".

@@ -63,9 +63,8 @@ std::vector<HostRow> parts_of(const NodeHostMemory& memory) {
                    .rank = host.taken(),
                    .node = host.taken() * memory.ranks};
   };
-  return {part("the model is made", memory.rank.making),
-          part("it is initialised", memory.rank.initialising),
-          part("it is trained", memory.rank.training)};
+  return {part("model construction", memory.rank.making),
+          part("initialisation", memory.rank.initialising), part("training", memory.rank.training)};
 }
 
 auto size_of(std::int64_t HostRow::*member) {
@@ -77,7 +76,7 @@ auto size_of(std::int64_t HostRow::*member) {
 Table part_table(std::string title, const std::vector<HostRow>& parts) {
   using enum Align;
   static const Columns<HostRow> kColumns{
-      {"part", "while", left, &HostRow::part},
+      {"part", "during", left, &HostRow::part},
       {"pinned_bytes", "pinned", right, size_of(&HostRow::pinned)},
       {"pageable_bytes", "pageable", right, size_of(&HostRow::pageable)},
       {"rank_bytes", "this rank", right, size_of(&HostRow::rank)},

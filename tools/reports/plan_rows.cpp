@@ -173,7 +173,7 @@ std::string also_note(const StrategySearch& search) {
   for (std::size_t i = 0; i < search.results.size(); ++i) {
     const StrategyResult& row = search.results[i];
     if (!row.also.empty()) {
-      text += fmt::format("row {}: divided alike by {}\n", i + 1, fmt::join(row.also, ", "));
+      text += fmt::format("row {}: same split with {}\n", i + 1, fmt::join(row.also, ", "));
     }
   }
   return text;
@@ -193,8 +193,8 @@ std::string assumption_note(const PlanRequest& request) {
     text += fmt::format("{:g} GB/s from each GPU to other machines (--network)", network);
   }
   if (request.gpus > 1) {
-    text += fmt::format("{}tensor-parallel sums {} (--tp-comm-overlap)", text.empty() ? "" : ", ",
-                        to_string(assumed.tensor_sums));
+    text += fmt::format("{}tensor-parallel all-reduces {} (--tp-comm-overlap)",
+                        text.empty() ? "" : ", ", to_string(assumed.tensor_sums));
   }
   if (shape_of(request.run.plan.model).experts > 0) {
     text += fmt::format("{}tokens among experts: {} (--moe-load)", text.empty() ? "" : ", ",

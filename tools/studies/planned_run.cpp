@@ -22,7 +22,7 @@ namespace {
 void note_family_defaults(const std::string& word, const ModelSpec& model,
                           std::vector<std::string>& notes) {
   if (!model.family_defaults.empty()) {
-    notes.push_back(fmt::format("{}: not in the file, family default used: {}",
+    notes.push_back(fmt::format("{}: missing from the file; using the family's defaults: {}",
                                 word.starts_with('{') ? model.source : word,
                                 fmt::join(model.family_defaults, ", ")));
   }

@@ -3,7 +3,7 @@
 namespace highwater {
 
 std::string_view to_string(TensorSums sums) {
-  return sums == TensorSums::beside_products ? "beside products" : "waited for";
+  return sums == TensorSums::beside_products ? "overlapped with matrix products" : "not overlapped";
 }
 
 }  // namespace highwater

@@ -14,7 +14,7 @@ enum class TensorSums : std::uint8_t {
   beside_products  ///< in parts, beside the products that need them: --tp-comm-overlap
 };
 
-/// "waited for", "beside products"
+/// "not overlapped", "overlapped with matrix products"
 std::string_view to_string(TensorSums sums);
 
 struct TimeAssumptions {

@@ -83,7 +83,8 @@ TEST_CASE("history: each key moment has the map of its own operation", "[sim][hi
   }
 }
 
-TEST_CASE("history: a block that took over a handle is its own owner's", "[sim][history]") {
+TEST_CASE("history: a block under a reused handle belongs to the newer allocation",
+          "[sim][history]") {
   const History history = history_of("a x 12582912 0\nf x\na y 12582912 0\n");
   CHECK(state(history, MomentKind::end).owners == std::vector{AllocationId(1U)});
 }

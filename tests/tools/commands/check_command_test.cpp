@@ -1,5 +1,5 @@
 // Command line: `check`, the gate. A run keeps its limits or one line says which it exceeds, by how
-// much and who grew; the same words stand wherever a budget breaks.
+// much and what grew; the same words stand wherever a budget breaks.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -213,11 +213,13 @@ TEST_CASE("check: a plan says what its config.json left to the family", "[cli][c
   const std::vector<std::string> arguments{"check",   "--model", config,           "--seq", "64",
                                            "--steps", "1",       "--max-reserved", "4GiB"};
   CHECK_THAT(run(arguments).out,
-             Contains("note: " + config + ": not in the file, family default used: vocab_size "));
+             Contains("note: " + config +
+                      ": missing from the file; using the family's defaults: vocab_size "));
   std::vector<std::string> as_json = arguments;
   as_json.insert(as_json.end(), {"--format", "json"});
   const boost::json::value notes = boost::json::parse(run(as_json).out).at("notes");
-  CHECK_THAT(boost::json::value_to<std::string>(notes.at(0)), Contains("family default used"));
+  CHECK_THAT(boost::json::value_to<std::string>(notes.at(0)),
+             Contains("using the family's defaults"));
 }
 
 TEST_CASE("check: a folder that may not be read is an error of the input", "[cli][check]") {

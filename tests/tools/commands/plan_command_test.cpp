@@ -217,12 +217,12 @@ TEST_CASE("plan: what is assumed of time is said", "[cli][plan]") {
       "--global-batch 64 --only Megatron";
   CHECK_THAT(run_line(options).out,
              Contains("assumed: 25 GB/s from each GPU to other machines (--network), "
-                      "tensor-parallel sums waited for (--tp-comm-overlap)"));
+                      "tensor-parallel all-reduces not overlapped (--tp-comm-overlap)"));
   const auto assumed = json_of(options + " --network 6.25 --tp-comm-overlap --tensor-first")
                            .at("strategies")
                            .at("assumptions");
   CHECK(assumed.at("network_bytes_per_second").to_number<double>() == 6.25e9);
-  CHECK(assumed.at("tensor_sums").as_string() == "beside products");
+  CHECK(assumed.at("tensor_sums").as_string() == "overlapped with matrix products");
   CHECK(assumed.at("pipelines_beside_full_machines_only").as_bool());
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("simulate: no remedy asks for more than is needed", "[cli][simulate]")
   const std::string out = simulate("--model gpt2 --capacity 100MiB").out;
   CHECK_THAT(out,
              Contains("No change of the plan makes it fit, not even all that go together: --") &&
-                 Contains(" (limit 100.00 MiB)\n") && !Contains("What would make it fit"));
+                 Contains(" (limit 100.00 MiB)\n") && !Contains("Ways to make it fit"));
 }
 
 TEST_CASE("simulate: a plan that no option makes smaller is told so", "[cli][simulate]") {
@@ -98,7 +98,7 @@ TEST_CASE("simulate: a plan that no option makes smaller is told so", "[cli][sim
           "expandable_segments:True --capacity 100MiB")
           .out;
   CHECK_THAT(out, Contains("\nNo option that Highwater knows lowers the memory of this plan.\n") &&
-                      !Contains("What would make it fit"));
+                      !Contains("Ways to make it fit"));
 }
 
 TEST_CASE("simulate: a GPU that holds the plan unchanged is the last remedy", "[cli][simulate]") {
@@ -113,7 +113,7 @@ TEST_CASE("simulate: a GPU that holds the plan unchanged is the last remedy", "[
             .as_bool());
 }
 
-TEST_CASE("simulate: a thin margin is called thin, with what would widen it", "[cli][simulate]") {
+TEST_CASE("simulate: a thin margin is called thin, with ways to gain headroom", "[cli][simulate]") {
   const std::string plan = "--model llama-160m --batch 4 --steps 2 --capacity ";
   const std::int64_t reserved =
       peak(simulate_json("--model llama-160m --batch 4 --steps 2"), "reserved");
@@ -125,7 +125,7 @@ TEST_CASE("simulate: a thin margin is called thin, with what would widen it", "[
   for (const auto& remedy : run.at("wider_margins").as_array()) {
     CHECK(number(remedy.at("spare_bytes")) * 100 >= number(remedy.at("available_bytes")) * 3);
   }
-  CHECK_THAT(simulate(thin).out, Contains("a thin margin (") && Contains("would widen the margin"));
+  CHECK_THAT(simulate(thin).out, Contains("a thin margin (") && Contains("Ways to gain headroom"));
   const Object wide = simulate_json(plan + "40GiB");
   CHECK_FALSE(wide.at("is_margin_thin").as_bool());
   CHECK(wide.at("wider_margins").as_array().empty());

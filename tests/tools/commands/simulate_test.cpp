@@ -277,7 +277,7 @@ TEST_CASE("simulate: what a config.json leaves to its family is a note", "[cli][
   const test::TempDir folder;
   const std::string path = (folder / "config.json").string();
   test::write_file(path, R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4})");
-  const std::string note = "not in the file, family default used: vocab_size 50257, ";
+  const std::string note = "missing from the file; using the family's defaults: vocab_size 50257, ";
   const std::string options = " --model " + path + " --seq 16 --steps 1";
   CHECK_THAT(run_line("simulate" + options).out, Contains("note: " + path + ": " + note));
   CHECK_THAT(run_line("simulate" + options + " --format json").out, Contains(note));
@@ -310,7 +310,7 @@ TEST_CASE("simulate: a model is read once, so that it may come from a pipe", "[c
     return result.out;
   };
   CHECK_THAT(with_piped_model("simulate --capacity 20MiB"),
-             Contains("DOES NOT FIT") && Contains("family default used"));
+             Contains("DOES NOT FIT") && Contains("using the family's defaults"));
   CHECK_THAT(with_piped_model("sweep --set batch=1,2"), Contains("2 combinations: 2 fit"));
 }
 
@@ -337,7 +337,7 @@ TEST_CASE("simulate: the ranks of a node add up in host memory", "[cli][simulate
   const Object node = simulate_json(plan).at("host_memory").at("node").as_object();
   CHECK(number(node.at("ranks")) == 8);
   const auto& making = node.at("peaks").as_array().front();
-  CHECK(making.at("part").as_string() == "the model is made");
+  CHECK(making.at("part").as_string() == "model construction");
   CHECK(number(making.at("rank_bytes")) > 0);
   CHECK(number(making.at("node_bytes")) == 8 * number(making.at("rank_bytes")));
   CHECK_THAT(simulate(plan).out, Contains("Host memory of a node of 8 ranks, at the peaks"));

@@ -162,7 +162,7 @@ TEST_CASE("reconciliation: terms that cover a part in common are one line",
   CHECK(result.simulated == 185);
 }
 
-TEST_CASE("peak parts: a tied head's gradients and autocast's copies are no logits",
+TEST_CASE("peak parts: a tied head's gradients and autocast's copies do not count as logits",
           "[cli][estimates]") {
   PlannedRun run;
   run.plan.model = model_preset("gpt2");

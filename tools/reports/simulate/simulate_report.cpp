@@ -63,11 +63,11 @@ void add_remedies(const SimulationReport& simulated, Report& report) {
     if (const std::string failed = remedies_failed(*simulated.remedies); !failed.empty()) {
       add_paragraph(failed, report);
     }
-    report.items("What would make it fit, each simulated, the cheapest first",
+    report.items("Ways to make it fit (each simulated; cheapest first)",
                  remedy_lines(*simulated.remedies));
     report.text("\n");
   } else if (!simulated.wider.empty()) {
-    report.items("What would widen the margin, each simulated, the cheapest first",
+    report.items("Ways to gain headroom (each simulated; cheapest first)",
                  wider_lines(simulated.wider));
     report.text("\n");
   }

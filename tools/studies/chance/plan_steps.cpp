@@ -121,7 +121,7 @@ PiecePtr PlanSteps::piece(const PieceKey& key) {
   }
   std::optional<Made> made = made_of(std::vector<StepDraw>(first_steps_ + 1, whole_of(key.draw)));
   if (!made) {
-    throw InputError("plan", "steps", "a step of another length has other micro-batches",
+    throw InputError("plan", "steps", "steps of different length have different micro-batches",
                      "give the lengths with --seq, one for each micro-batch");
   }
   PiecePtr wanted;

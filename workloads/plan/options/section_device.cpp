@@ -72,7 +72,7 @@ constexpr OptionAxis kPython{
 std::span<const Option> device_options() {
   static const std::array rows{
       Option{"engine", "E", memory, common,
-             "what makes the requests: this program's model, or your own torch",
+             "where requests come from: the built-in model or your PyTorch",
              "Highwater's choice: the model is exact where it covers a plan, and starts no Python",
              word<Path<&TrainingPlan::engine>, kEngines>()}
           .and_more("torch carries out the plan with the PyTorch of --python, on a simulated GPU; "

@@ -46,7 +46,7 @@ constexpr std::array kTensorGridRules{
                   !divides(grid_batch_parts(p), f.shape.vocab);
          },
          "tp {tp}: the vocabulary of {model} cannot be split evenly over the sides of the grid "
-         "(Colossal-AI's own GPT has 50304 words for 50257); use a model with vocab_size padded "
+         "(Colossal-AI's own GPT pads 50257 tokens to 50304); use a model with vocab_size padded "
          "to a multiple of 128"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
@@ -93,7 +93,7 @@ constexpr std::array kTensorGridGaps{
            return splits_over_grid(f.plan->parallel) &&
                   shape_of(f.plan->model).vocab <= kSmallVocabulary;
          },
-         "tp-kind 2d, 2.5d, 3d: a vocabulary of at most 2048 words has other layers in "
+         "tp-kind 2d, 2.5d, 3d: a vocabulary of at most 2048 tokens has other layers in "
          "Colossal-AI, which are not supported yet by the simulation; use a larger one"},
 };
 

@@ -121,7 +121,7 @@ void read_fsdp_file(const Setting& setting, const SettingList& all, SourceKeys& 
                                ? setting.value
                                : configuration_text(setting.value).value_or("");
   if (text.empty()) {
-    keys.add_not_supported(setting.key, setting.value, "the file is not there");
+    keys.add_not_supported(setting.key, setting.value, "file not found");
     return;
   }
   SettingList part;

@@ -80,7 +80,7 @@ void offer_targets(const Setting& setting, const SettingList& all, SourceKeys& k
   const std::string layers = is_all ? all_linear_layers(model_of(all)) : text;
   if (layers.empty()) {
     keys.add_not_supported(setting.key, setting.value,
-                           "every linear layer of a model that is not known; give --lora-targets",
+                           "all linear layers, but the model is unknown; pass --lora-targets",
                            "lora-targets");
   } else if (is_pattern(layers)) {
     keys.add_not_supported(setting.key, setting.value,
@@ -333,7 +333,7 @@ void read_checkpoint_kwargs(const Setting& setting, const SettingList& all, Sour
   } else if (says_no(setting) || entry_of(setting.value, "every_n_layers")) {
     keys.add_no_effect(setting.key, setting.value, "read with the key it belongs to");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "another way of recomputing");
+    keys.add_not_supported(setting.key, setting.value, "a different recomputation scheme");
   }
 }
 
@@ -377,7 +377,7 @@ void read_liger(const Setting& setting, const SettingList& all, SourceKeys& keys
   }
   offer(setting, "loss", "fused", keys);
   keys.add_not_supported(setting.key, setting.value,
-                         "Liger's norms and gates, which keep less than is simulated");
+                         "Liger's norms and gates, which save fewer activations than simulated");
 }
 
 void read_empty_cache(const Setting& setting, const SettingList& all, SourceKeys& keys) {
@@ -436,8 +436,8 @@ void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& 
   if (text.empty()) {
     keys.add_not_supported(
         setting.key, setting.value,
-        fmt::format("the file is not there; give it with another --from, or what "
-                    "it sets (--dp-kind zero{})",
+        fmt::format("file not found; pass it with a second --from, or what it sets "
+                    "(--dp-kind zero{})",
                     stage_in_name(setting.value)),
         "dp-kind");
     return;

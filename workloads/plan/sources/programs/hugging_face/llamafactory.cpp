@@ -28,7 +28,7 @@ void read_factory_stage(const Setting& setting, const SettingList& all, SourceKe
     refuse_factory(setting,
                    "only supervised fine-tuning and pre-training are simulated, not this stage");
   }
-  keys.add_no_effect(setting.key, setting.value, "the loss of words, as it is here");
+  keys.add_no_effect(setting.key, setting.value, "cross entropy over tokens, as simulated");
 }
 
 void read_factory_type(const Setting& setting, const SettingList& all, SourceKeys& keys) {
@@ -59,9 +59,10 @@ void read_factory_half(const Setting& setting, const SettingList& all, SourceKey
   if (says_no(setting)) {
     note_off(setting, keys);
   } else if (word.empty()) {
-    keys.add_not_supported(setting.key, setting.value,
-                           "weights of this type under autocast have no word; give --precision",
-                           "precision");
+    keys.add_not_supported(
+        setting.key, setting.value,
+        "no --precision value stands for weights of this type under autocast; choose one",
+        "precision");
   } else {
     offer(setting, "precision", word, keys);
   }
@@ -112,7 +113,7 @@ void read_factory_megatron(const Setting& setting, const SettingList& all, Sourc
 
 void read_factory_vision(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
-  keys.add_no_effect(setting.key, setting.value, "read of models that see only");
+  keys.add_no_effect(setting.key, setting.value, "read by vision models only");
 }
 
 /// train/trainer_utils.py: each makes an optimizer of its own, whatever `optim` says but for its

@@ -58,7 +58,8 @@ void read_v1_kernels(const Setting& setting, const SettingList& all, SourceKeys&
   if (says_no(setting) || setting.value == "auto") {
     keys.add_no_effect(setting.key, setting.value, "kernels of NPUs, none of GPUs");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "fused kernels, which keep less");
+    keys.add_not_supported(setting.key, setting.value,
+                           "fused kernels, which save fewer activations");
   }
 }
 

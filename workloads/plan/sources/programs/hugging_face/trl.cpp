@@ -32,7 +32,7 @@ void read_trl_loss(const Setting& setting, const SettingList& all, SourceKeys& k
   } else if (setting.value == "nll") {
     offer(setting, "loss", "hf", keys);
   } else if (setting.value == "dft") {
-    keys.add_not_supported(setting.key, setting.value, "a few more numbers for each word");
+    keys.add_not_supported(setting.key, setting.value, "a few extra values per token");
   } else {
     refuse_other_trainer(setting.key + " " + setting.value);
   }
@@ -59,7 +59,7 @@ void read_trl_liger(const Setting& setting, const SettingList& all, SourceKeys& 
     note_off(setting, keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "Liger's norms and gates, which keep less than is simulated");
+                           "Liger's norms and gates, which save fewer activations than simulated");
   }
 }
 
@@ -97,7 +97,7 @@ void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& k
   const std::string text = configuration_text(setting.value).value_or("");
   if (text.empty()) {
     keys.add_not_supported(setting.key, setting.value,
-                           "the file is not there; give it as well, with another --from", "model");
+                           "file not found; pass it with a second --from", "model");
     return;
   }
   keys.add_no_effect(setting.key, setting.value, "its keys follow");

@@ -70,14 +70,13 @@ void offer_recipe(const BridgeRecipe& recipe, const Setting& setting, const Sett
 void read_recipe_name(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const BridgeRecipe* const known = find_bridge_recipe(setting.value);
   if (known == nullptr) {
-    keys.add_not_supported(
-        setting.key, setting.value,
-        setting.value.find("_peft_") != std::string::npos
-            ? "adapters beside a frozen model, in Megatron Bridge's own way; give "
-              "--model for the whole model's training"
-            : "a recipe in Python that is not among the known ones (Llama, "
-              "Qwen2); give --model and what it sets",
-        "model");
+    keys.add_not_supported(setting.key, setting.value,
+                           setting.value.find("_peft_") != std::string::npos
+                               ? "adapters on a frozen model, in Megatron Bridge's own way; give "
+                                 "--model for the whole model's training"
+                               : "a recipe in Python that is not among the known ones (Llama, "
+                                 "Qwen2); give --model and what it sets",
+                           "model");
     keys.add_not_supported("(recipe)", setting.value,
                            "what it sets beside the model, such as tp, pp and lengths");
   } else {
@@ -89,7 +88,7 @@ void read_bridge_mode(const Setting& setting, const SettingList& /*all*/, Source
   if (setting.value == "pretrain" || setting.value == "sft") {
     keys.add_no_effect(setting.key, setting.value, "the whole model is trained");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "adapters beside a frozen model");
+    keys.add_not_supported(setting.key, setting.value, "adapters on a frozen model");
   }
 }
 

@@ -109,8 +109,8 @@ constexpr std::array kForeignParts{
     ForeignPart{"retro_add_retriever", "RETRO's retriever"},
     ForeignPart{"squared_relu", "squared ReLU"},
     ForeignPart{"quick_geglu", "a quick gated GELU"},
-    ForeignPart{"decoder_num_layers", "an encoder beside the decoder"},
-    ForeignPart{"decoder_seq_length", "an encoder beside the decoder"},
+    ForeignPart{"decoder_num_layers", "an encoder alongside the decoder"},
+    ForeignPart{"decoder_seq_length", "an encoder alongside the decoder"},
     ForeignPart{"img_h", "images"},
 };
 

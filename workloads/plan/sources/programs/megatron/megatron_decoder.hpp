@@ -19,7 +19,7 @@ DecoderFacts decoder_of(const SettingList& all);
 /// Why the simulation has no such decoder: "multi-latent attention"; empty if it has.
 std::string foreign_part(const SettingList& all);
 
-/// Words of the tokenizer, by its name or by the sizes of a model that is known.
+/// Size of the tokenizer's vocabulary, by its name or by the sizes of a model that is known.
 std::optional<std::int64_t> vocabulary_of(const SettingList& all, const DecoderFacts& facts);
 
 }  // namespace highwater::program_table::megatron_keys

@@ -56,10 +56,11 @@ void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys
             foreign.empty() ? "this mixture of norm, activation, biases and positions" : foreign),
         "model");
   } else if (!words) {
-    keys.add_not_supported(setting.key, setting.value,
-                           "how many words the tokenizer has; add --vocab-size to the line, or "
-                           "give --model",
-                           "model");
+    keys.add_not_supported(
+        setting.key, setting.value,
+        "the size of the tokenizer's vocabulary is unknown; add --vocab-size to the line, or "
+        "give --model",
+        "model");
   } else {
     offer(setting, "model", *word, keys);
   }
@@ -73,7 +74,7 @@ void read_part_length(const Setting& setting, const SettingList& all, SourceKeys
   } else if (setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "left to the default");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "an encoder beside the decoder");
+    keys.add_not_supported(setting.key, setting.value, "an encoder alongside the decoder");
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 using namespace reasons;
 using namespace megatron_keys;
 
-constexpr std::string_view kAdapters = "adapters of NeMo's own beside a frozen model";
+constexpr std::string_view kAdapters = "NeMo's own adapters on a frozen model";
 
 /// Under Apex's distributed Adam parameters are bf16; without megatron_amp_O2 they are fp32 under
 /// autocast.

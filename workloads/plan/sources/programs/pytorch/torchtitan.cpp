@@ -65,7 +65,7 @@ void finish_torchtitan(const SettingList& all, SourceKeys& keys) {
   offer({"(torchtitan)", "TOML"}, "torchtitan", "0.0", keys);
   if (lacks_file(all)) {
     keys.add_not_supported("(job.config_file)", all.text("job.config_file").value_or(""),
-                           "the file is not there; give it as well, with another --from", "model");
+                           "file not found; pass it with a second --from", "model");
   } else {
     add_defaults(all, keys);
   }

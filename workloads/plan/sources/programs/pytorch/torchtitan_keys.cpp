@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kOwnStages = "stages with layers of your own choice";
 
-/// dim 256, 16 heads; the tokenizer of the tests has 2,000 words and 256 special ones.
+/// dim 256, 16 heads; the tokenizer of the tests has 2,000 tokens and 256 special ones.
 std::string debug_model(const SettingList& all) {
   return decoder_word({.layers = is_of_2024(all) ? 8 : 6,
                        .hidden = 256,
