@@ -1,6 +1,6 @@
 // Exception types for everything that can go wrong at the boundary of the program.
 //
-// A message reads `SOURCE: where: what; what to try` (design, section 5). Running out of simulated
+// A message reads `SOURCE: where: what; what to try`. Running out of simulated
 // memory is an outcome, never one of these errors; a broken invariant is a bug and stops the
 // program.
 #pragma once

@@ -29,7 +29,7 @@ namespace highwater {
 
 using Arguments = std::vector<std::string>;
 
-/// Exit codes of the program (design, section 5).
+/// Exit codes of the program.
 enum class ExitCode : int { ok = 0, exceeded = 1, usage = 2, bad_input = 3, internal = 4 };
 
 /// Whether `merge` may carry out a command that the parts of a run name.

@@ -1,8 +1,8 @@
 // The options of a training plan on a command line: the rows of the option table, for every command
 // that takes a plan.
 //
-// The words are those of the recordings' case files, with dashes (design, section 6), so a recorded
-// case can be typed in as it is.
+// The words are those of the recordings' case files, with dashes, so a recorded case
+// can be typed in as it is.
 #pragma once
 
 #include <string>

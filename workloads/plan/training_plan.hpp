@@ -1,7 +1,7 @@
 // A training plan: every axis of a run in one plain struct, one member per axis.
 //
-// Axes are independent; the rules that cross them are rows of tables (plan_rules/). The
-// generator and the closed forms both read this struct and share nothing else.
+// Axes are independent; the rules that cross them are rows of tables (workloads/plan/rules). The
+// generator and the closed forms both read this struct.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace highwater {
 
-/// Whose Python code runs: transformers' classes, torchtitan's (DESIGN: family `plain`),
+/// Whose Python code runs: transformers' classes, torchtitan's (`plain` in recordings),
 /// torchtune's or Megatron-Core's.
 enum class ModelCode : std::uint8_t { hf, torchtitan, torchtune, megatron };
 

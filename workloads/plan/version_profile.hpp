@@ -1,8 +1,8 @@
 // What the plan's release of transformers does behind the decoder, by the table of its family.
 //
-// Only what follows the decoder (head and loss) depends on the release; the decoders and their
-// masks are those of 5.12. Differences between PyTorch releases are checked where they matter
-// (cuBLAS workspaces, foreach lists, attention kernels).
+// Only what follows the decoder: head and loss. What else differs between releases of transformers
+// or PyTorch is a comparison with the plan's release where it matters (decoders, masks, cuBLAS
+// workspaces, foreach lists, attention kernels).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The words of a plan's axes: one table per axis, read in both directions.
 //
-// They are the words of the recordings' case files, with dashes (design, section 6).
+// They are the words of the recordings' case files, with dashes.
 #pragma once
 
 #include <algorithm>
