@@ -120,7 +120,7 @@ def baseline():
 
 
 def piece_files():
-    head = {"schema": "highwater.pieces/1", "version": "0.1.0", "arguments": ["scan", "folder"], "inputs": "0" * 16}
+    head = {"schema": "highwater.pieces/1", "version": "0.2.0", "arguments": ["scan", "folder"], "inputs": "0" * 16}
     yield json.dumps(head).encode() + b"\n" + b"\0\1\3abc" + b"\0\2\0"
     yield json.dumps({**head, "shard": 1, "shards": 1}).encode() + b"\n" + b"\0\0\3abc" + b"\xff\0\0"
 

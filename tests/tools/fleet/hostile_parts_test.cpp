@@ -31,7 +31,7 @@ namespace {
 constexpr const char* kScanned = HIGHWATER_RECORDED_DATA "/zero3-ds19";
 
 std::string version() {
-  const std::string line = run({"--version"}).out;  // "highwater 0.1.0"
+  const std::string line = run({"--version"}).out;  // "highwater 0.2.0"
   const std::size_t begin = line.find(' ') + 1;
   return line.substr(begin, line.find('\n') - begin);
 }
