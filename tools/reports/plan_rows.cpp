@@ -234,7 +234,7 @@ std::string search_note(const PlanRequest& request, const StrategySearch& search
       "order: what training gives up (--allow), then a model of the step's time "
       "(tools/docs/plans.md); speed is relative to the first row\n"
       "{} strategies and layouts with {} variations; {} simulated, the others are slower than the "
-      "last row or hold more than there is\n",
+      "last row or need more memory than is available\n",
       search.global_batch, 100 * request.search.margin, search.candidates, search.variations,
       search.simulated);
 }

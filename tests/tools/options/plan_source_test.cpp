@@ -334,7 +334,7 @@ TEST_CASE("from: a strategy in a file that is not there is not guessed", "[cli][
       "deepspeed --num_gpus 4 train.py --deepspeed absent.json --model_name_or_path gpt2 --bf16";
   const CommandRun result = run({"simulate", "--from", line});
   CHECK(result.code == ExitCode::usage);
-  CHECK_THAT(result.err, Contains("deepspeed absent.json") && Contains("not there"));
+  CHECK_THAT(result.err, Contains("deepspeed absent.json") && Contains("file not found"));
   CHECK(plan_of({line}, "--dp-kind zero2 --batch 1 --seq 64").at("dp_kind") == "zero2");
 }
 
