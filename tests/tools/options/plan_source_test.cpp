@@ -245,7 +245,7 @@ TEST_CASE("from: files that a configuration names are those of the folder that i
   CHECK(plan_of({file}, "--dp 2").at("dp_kind") == "zero2");
   write_file(file, "stage: sft\nmodel_name_or_path: gpt2\ndeepspeed: gone/ds_z1_config.json\n");
   CHECK_THAT(run({"simulate", "--dp", "2", "--from", file}).err,
-             Contains("not there") && Contains("(--dp-kind zero1)"));
+             Contains("file not found") && Contains("(--dp-kind zero1)"));
 }
 
 TEST_CASE("from: GPUs that are no multiple of the other degrees", "[cli][from]") {
