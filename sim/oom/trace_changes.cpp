@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/edits/edit.hpp"
+
 namespace highwater {
 namespace {
 
