@@ -188,7 +188,7 @@ TEST_CASE("fragmentation blame: a block that waits for another stream pins until
 }
 
 TEST_CASE("fragmentation blame: agrees with counting every block after every operation",
-          "[sim][blame]") {
+          "[sim][blame][property]") {
   using program::Pools;
   using program::Room;
   using program::Sizes;

@@ -365,7 +365,8 @@ class GroupWriter {
 
 }  // namespace
 
-TEST_CASE("compact replay: equal blocks in one event have the peaks of single ones", "[replay]") {
+TEST_CASE("compact replay: equal blocks in one event have the peaks of single ones",
+          "[replay][slow]") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     GroupWriter writer(seed);
     writer.write();

@@ -27,6 +27,11 @@ class Mutants(unittest.TestCase):
     def test_a_constant_is_one_more_or_less(self):
         self.assertEqual(changes("return a + 4;"), ["return a + 5;", "return a + 3;"])
         self.assertEqual(changes("return a + 0;"), ["return a + 1;"])
+        self.assertEqual(changes("return a + 0x1F;"), ["return a + 32;", "return a + 30;"])
+
+    def test_floating_numbers_stay(self):
+        self.assertEqual(changes("return a + 1e7;"), [])
+        self.assertEqual(changes("return a + 0.5;"), [])
 
     def test_constants_of_compile_time_stay(self):
         self.assertEqual(changes("static constexpr int kSize = 4;"), [])

@@ -16,6 +16,8 @@ TOKEN = re.compile(
       |(?P<sign><=>|<<=|>>=|->\*|\.\.\.|::|->|\+\+|--|&&|\|\||[-+*/%&|^<>=!]=|<<|[-+*/%&|^<>=!~?:;,.(){}\[\]])
     """, re.X | re.S)
 
+INTEGER = re.compile(r"(?:0[xX][\da-fA-F']+|\d[\d']*)[uUlL]*")
+
 OPERATORS = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal",
              "==": "equal", "!=": "not_equal"}
 REPLACEMENTS = {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
@@ -102,7 +104,7 @@ class Finder:
                 yield from self.branch(i)
             elif token.text == "?":
                 yield self.condition(self.left_of(i, stop_at_logical=False), i - 1)
-            elif token.kind == "number" and re.fullmatch(r"[\d'xXa-fA-F]+[uUlL]*", token.text):
+            elif token.kind == "number" and INTEGER.fullmatch(token.text):
                 yield self.number(token, "constant_shift" if i in self.constants else "shift")
             elif token.text in ("true", "false"):
                 yield self.flag(token)

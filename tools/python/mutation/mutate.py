@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Mutates allocator/ and says which mutants no test notices; see README.md beside it."""
+"""Mutates allocator/ or sim/ and says which mutants no test notices; see README.md beside it."""
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -17,9 +18,39 @@ import mutants as cpp  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-FOLDER = "allocator"
 VECTORS = "tests/data/conformance"
 MOST_MEMORY = 4 << 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """A layer of the program, the targets that judge its mutants, and their command lines by name;
+    the quickest come first."""
+    folder: str
+    targets: tuple
+    judges: object
+
+
+def allocator_judges(tests):
+    test, vectors = tests / "allocator/allocator_test", tests / "allocator/conformance_vectors"
+    folders = [ROOT / VECTORS, "2.6"]
+    for folder in sorted((ROOT / VECTORS / "releases").iterdir()):
+        folders += [folder, folder.name]
+    return [("tests", [test, "~[property]", "--abort"]),
+            ("vectors", [vectors, *folders]),
+            ("properties", [test, "[property]", "--abort"])]
+
+
+def sim_judges(tests):
+    test = tests / "sim/sim_test"
+    return [("tests", [test, "~[property]~[fidelity]~[slow]", "--abort"]),
+            ("recordings", [test, "[fidelity]", "--abort"]),
+            ("properties", [test, "[property],[slow]", "--abort"])]
+
+
+LAYERS = {layer.folder: layer for layer in [
+    Layer("allocator", ("allocator_test", "conformance_vectors"), allocator_judges),
+    Layer("sim", ("sim_test",), sim_judges)]}
 
 
 def main():
@@ -27,8 +58,10 @@ def main():
     scratch = pathlib.Path(options.scratch).resolve()
     if scratch.is_relative_to(ROOT):
         sys.exit(f"--scratch {scratch}: inside the repository; name a folder outside it")
-    found = build_all(scratch)
-    judges = [Judge(name, command, scratch) for name, command in judge_commands(scratch)]
+    layer, scratch = options.layer, scratch / options.layer.folder
+    found = build_all(layer, options.mutated, scratch)
+    judges = [Judge(name, command, scratch)
+              for name, command in layer.judges(scratch / "build/tests")]
     results = Results(scratch / "results.json", options.fresh)
     wanted = select(found, options, results)
     deadline = time.monotonic() + 60 * options.minutes
@@ -44,6 +77,9 @@ def main():
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("mutated", nargs="*", default=["allocator"], metavar="FOLDER",
+                        help="what is mutated (allocator): a layer or rooms of one; the rest of it is"
+                             " built as it is")
     parser.add_argument("--only", action="append", default=[], metavar="FILE",
                         help="mutants of this file, such as allocator/free.cpp; may be repeated")
     parser.add_argument("--sample", type=int, metavar="N", help="only N of the mutants, by chance")
@@ -55,17 +91,29 @@ def parse_options():
     parser.add_argument("--fresh", action="store_true", help="forget the verdicts of earlier runs")
     parser.add_argument("--scratch", default="/tmp/highwater-mutation", metavar="DIR",
                         help="build folder and verdicts (/tmp/highwater-mutation)")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.layer = layer_of(options.mutated, parser)
+    return options
+
+
+def layer_of(folders, parser):
+    names = {folder.split("/")[0] for folder in folders}
+    if len(names) != 1 or not names <= LAYERS.keys():
+        parser.error(f"{' '.join(folders)}: name folders of one layer, {' or '.join(LAYERS)}")
+    for folder in folders:
+        if not (ROOT / folder).is_dir():
+            parser.error(f"{folder}: no such folder")
+    return LAYERS[names.pop()]
 
 
 # The build: one program with all mutants in it.
 
-def build_all(scratch):
-    tree = link_tree(scratch)
+def build_all(layer, mutated, scratch):
+    tree = link_tree(layer, scratch)
     dropped = {}
     while True:
-        found = write_sources(tree, dropped)
-        errors, messages = compile_errors(scratch)
+        found = write_sources(layer, mutated, tree, dropped)
+        errors, messages = compile_errors(layer, scratch)
         if not messages:
             break
         if all(lines <= dropped.get(file, set()) for file, lines in errors.items()):
@@ -78,23 +126,24 @@ def build_all(scratch):
     return found
 
 
-def link_tree(scratch):
+def link_tree(layer, scratch):
     """A source tree that is this one but for the folder that is mutated."""
     tree = scratch / "tree"
     tree.mkdir(parents=True, exist_ok=True)
     for entry in ROOT.iterdir():
         link = tree / entry.name
-        if entry.name not in (FOLDER, "build", ".git"):
+        if entry.name not in (layer.folder, "build", ".git"):
             link.unlink(missing_ok=True)  # the scratch folder may have served another checkout
             link.symlink_to(entry)
     return tree
 
 
-def write_sources(tree, dropped):
+def write_sources(layer, mutated, tree, dropped):
     found = []
-    for path in sorted((ROOT / FOLDER).rglob("*")):
+    folders = [ROOT / folder for folder in mutated]
+    for path in sorted((ROOT / layer.folder).rglob("*")):
         name = str(path.relative_to(ROOT))
-        if path.suffix in (".cpp", ".hpp"):
+        if path.suffix in (".cpp", ".hpp") and any(map(path.is_relative_to, folders)):
             mutants, text = cpp.mutants_of(name, path.read_text(), len(found) + 1,
                                            frozenset(dropped.get(name, ())))
             found += mutants
@@ -110,20 +159,21 @@ def write_if_changed(path, text):
         path.write_text(text)
 
 
-def compile_errors(scratch):
+def compile_errors(layer, scratch):
     """The lines of mutated files that do not compile, by file, and the end of the messages."""
     build = scratch / "build"
     if not (build / "build.ninja").exists():
         run(["cmake", "-S", scratch / "tree", "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
              f"-DCMAKE_CXX_FLAGS=-O1 -w -D_GLIBCXX_ASSERTIONS -I{scratch / 'tree' / HERE.relative_to(ROOT)}"])
     made = subprocess.run(
-        ["cmake", "--build", build, "-j1", "--", "-k", "0", "allocator_test", "conformance_vectors"],
+        ["cmake", "--build", build, f"-j{os.cpu_count()}", "--", "-k", "0", *layer.targets],
         capture_output=True, text=True)
     if made.returncode == 0:
         return {}, ""
     errors = {}
     blamed = r"  required|error|note: .* was not initialized with a constant expression"
-    for match in re.finditer(rf"(?<!tests/)({FOLDER}/[\w/]+\.[ch]pp):(\d+):\d+: (?:{blamed})", made.stdout):
+    sources = re.escape(str(scratch / "tree")) + rf"/({layer.folder}/[\w/]+\.[ch]pp)"
+    for match in re.finditer(rf"{sources}:(\d+):\d+: (?:{blamed})", made.stdout):
         errors.setdefault(match[1], set()).add(int(match[2]))
     return errors, made.stdout[-4000:] + made.stderr
 
@@ -136,22 +186,11 @@ def run(command):
 
 # The judges: programs that fail when they notice a mutant.
 
-def judge_commands(scratch):
-    tests = scratch / "build/tests/allocator/allocator_test"
-    vectors = scratch / "build/tests/allocator/conformance_vectors"
-    folders = [ROOT / VECTORS, "2.6"]
-    for folder in sorted((ROOT / VECTORS / "releases").iterdir()):
-        folders += [folder, folder.name]
-    return [("tests", [tests, "~[property]", "--abort"]),
-            ("vectors", [vectors, *folders]),
-            ("properties", [tests, "[property]", "--abort"])]
-
-
 class Judge:
     """Runs once without a mutant: to see that it passes, how long it takes and what it reaches."""
 
     def __init__(self, name, command, scratch):
-        self.name, self.command, self.seconds = name, [str(part) for part in command], 60
+        self.name, self.command, self.seconds = name, [str(part) for part in command], 600
         reached = scratch / f"reached_{name}.txt"
         begin = cpu_seconds()
         if self.fails({"HIGHWATER_REACHED": str(reached)}):
