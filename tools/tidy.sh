@@ -7,21 +7,7 @@
 # changed lines; sources left out are counted. HIGHWATER_TIDY_BASE names another commit to compare with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-base() {
-  local fork
-  fork=$(git merge-base HEAD origin/main 2>/dev/null) || fork=$(git rev-parse HEAD)
-  [ "$fork" != "$(git rev-parse HEAD)" ] || fork=$(git rev-parse --verify -q HEAD~1) || fork=HEAD
-  echo "$fork"
-}
-
-# Sources changed since $1, newest first.
-changed_sources() {
-  {
-    git diff --name-only HEAD -- '*.cpp'
-    git log --name-only --format= "$1..HEAD" -- '*.cpp'
-  } | awk '!seen[$0]++'
-}
+source tools/build/changes.sh
 
 # The lines changed since $1 in the form of clang-tidy's --line-filter.
 changed_lines() {
@@ -62,7 +48,7 @@ TIDY_END=$(($(date +%s) + ${HIGHWATER_TIDY_MINUTES:-4} * 60))
 case "${1:-}" in
   '')
     since=${HIGHWATER_TIDY_BASE:-$(base)}
-    mapfile -t sources < <(changed_sources "$since")
+    mapfile -t sources < <(changed_files "$since" '*.cpp')
     changed_lines "$since" >"$TIDY_LINES"
     ;;
   --all)
