@@ -61,7 +61,8 @@ std::vector<std::int64_t> lengths_in(const std::string& path) {
 LengthSource lengths_of(const std::string& text) {
   if (!names_distribution(text)) {
     LengthSource source;
-    if (std::filesystem::exists(text)) {
+    std::error_code unreadable;  // a text too long for a name is none
+    if (std::filesystem::exists(text, unreadable)) {
       source.list = lengths_in(text);
     }
     if (source.list.empty()) {

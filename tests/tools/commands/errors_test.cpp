@@ -251,3 +251,15 @@ TEST_CASE("cli: budgets exit with 1 after the report", "[cli][errors]") {
   CHECK(run({"replay", kTrace, "--max-reserved", "1T"}).code == ExitCode::ok);
   CHECK_FALSE(run({"replay", kTrace, "--fail-on-oom"}).out.empty());
 }
+
+TEST_CASE("cli: a word that is too long for a name of a file is no internal error",
+          "[cli][errors]") {
+  const std::string word(300, 'a');
+  const CommandRun lengths =
+      run({"chance", "--model", "gpt2", "--lengths", word, "--gpu", "h100-80"});
+  CHECK(lengths.code == ExitCode::usage);
+  CHECK_THAT(lengths.err, Contains("neither a file with a length on each line"));
+  const CommandRun model = run({"simulate", "--model", word + ".py:make", "--gpu", "h100-80"});
+  CHECK(model.code == ExitCode::bad_input);
+  CHECK_THAT(model.err, Contains("no such file"));
+}

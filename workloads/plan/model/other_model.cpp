@@ -80,7 +80,8 @@ bool names_library_model(std::string_view text) {
 std::string with_whole_path(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const std::filesystem::path file = text.substr(0, colon);
-  if (!std::filesystem::is_regular_file(file)) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(file, unreadable)) {
     throw InputError(file.string(), "", "no such file", "give FILE.py:function");
   }
   return std::filesystem::absolute(file).lexically_normal().string() + text.substr(colon);
