@@ -258,8 +258,9 @@ LaunchLine take_apart(Words words, const ProgramPlace& place, const std::string&
   read_launcher(words.first(place.name), file, line);
   if (place.program.starts_with("tune run")) {
     line.launcher = "torchrun";
-    const SettingList before = OptionWordsReader(words.first(place.name).subspan(2), file).read();
-    line.launcher_options = before;
+    const Words before = words.first(place.name);  // "tune run", and torchrun's options
+    line.launcher_options =
+        OptionWordsReader(before.subspan(std::min<std::size_t>(2, before.size())), file).read();
   }
   return line;
 }

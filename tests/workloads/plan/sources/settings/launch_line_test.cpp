@@ -323,3 +323,8 @@ TEST_CASE("shell: nested branches that may run", "[plan][settings]") {
   CHECK(ambiguous("if [ $1 = a ]; then A=1; fi\nif [ $1 = b ]; then A=2; fi").empty());
   CHECK(ambiguous("if [ a = b ]; then if [ $1 = a ]; then A=1; else A=2; fi; fi").empty());
 }
+
+TEST_CASE("shell: tune run without a recipe", "[plan][settings]") {
+  CHECK(read_launch_line("tune run", "a line").launcher_options.list().empty());
+  CHECK(read_launch_line("tune run --nproc_per_node 4", "a line").options.list().size() == 1);
+}
