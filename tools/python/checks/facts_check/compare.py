@@ -42,7 +42,7 @@ class Release:
 
     @property
     def number(self) -> str:
-        return self.parts[0].release
+        return self.parts[0].release or ""
 
     @property
     def program(self) -> str:
@@ -123,7 +123,7 @@ def checked_defaults(file: FactsFile, release: Release) -> Iterator[Finding | No
     for row in defaults:
         definition = next((each for each in release.of_program()
                            if common_key(each.key) == common_key(row["key"]) and each.default is not None), None)
-        if definition is None or not is_for(row, release.number):
+        if definition is None or definition.default is None or not is_for(row, release.number):
             continue
         expected = row.get("declared", row["value"])
         is_same = is_same_value(expected, definition.default)

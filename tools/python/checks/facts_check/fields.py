@@ -29,7 +29,7 @@ class Field:
 
     def argument(self, name: str, position: int = -1) -> ast.expr | None:
         """Of field(...) or Field(...), if that is the default."""
-        if not self.is_call:
+        if not isinstance(self.default, ast.Call) or not self.is_call:
             return None
         for keyword in self.default.keywords:
             if keyword.arg == name:
@@ -42,11 +42,11 @@ class Field:
         return isinstance(self.default, ast.Call) and dotted(self.default.func).split(".")[-1] in ("field", "Field")
 
 
-def _is_field(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
-        return False
-    private = node.target.id.startswith("_") or node.target.id == "model_config"
-    return not private and "ClassVar" not in ast.dump(node.annotation)
+def _field_name(node: ast.AnnAssign) -> str | None:
+    if not isinstance(node.target, ast.Name) or "ClassVar" in ast.dump(node.annotation):
+        return None
+    name = node.target.id
+    return None if name.startswith("_") or name == "model_config" else name
 
 
 def fields_of(modules: Modules, found: Class) -> list[Field]:
@@ -54,8 +54,8 @@ def fields_of(modules: Modules, found: Class) -> list[Field]:
     fields: dict[str, Field] = {}
     for owner in reversed(modules.lineage(found)):
         for node in owner.node.body:
-            if _is_field(node):
-                fields[node.target.id] = Field(node.target.id, owner, node.annotation, node.value, node.lineno)
+            if isinstance(node, ast.AnnAssign) and (name := _field_name(node)) is not None:
+                fields[name] = Field(name, owner, node.annotation, node.value, node.lineno)
     return [field for field in fields.values() if not _is_internal(field)]
 
 

@@ -21,7 +21,7 @@ def _default(modules: Modules, module: Module, call: ast.Call):
         return value_of(modules, module, default)
     action = _keyword(call, "action")
     flags = {"store_true": False, "store_false": True}
-    return flags.get(getattr(action, "value", None)) if action is not None else None
+    return flags.get(str(getattr(action, "value", ""))) if action is not None else None
 
 
 def _options(modules: Modules, module: Module, call: ast.Call) -> Iterator[Definition]:
@@ -29,7 +29,7 @@ def _options(modules: Modules, module: Module, call: ast.Call) -> Iterator[Defin
     default = text_of(_default(modules, module, call))
     action = dotted(_keyword(call, "action") or ast.Constant(None)).split(".")[-1]
     for each in call.args:
-        if isinstance(each, ast.Constant) and str(each.value).startswith("-"):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.startswith("-"):
             name = each.value.lstrip("-")
             yield Definition(name, place, default)
             if action == "BooleanOptionalAction":
@@ -39,7 +39,7 @@ def _options(modules: Modules, module: Module, call: ast.Call) -> Iterator[Defin
 def options_of(modules: Modules, module: Module) -> Iterator[Definition]:
     for scope in [module.tree, *(n for n in ast.walk(module.tree) if isinstance(n, ast.FunctionDef))]:
         for node in ast.walk(scope):
-            if isinstance(node, ast.Call) and scope is not module.tree and dotted(node.func) == "ArgumentGroupFactory":
+            if isinstance(node, ast.Call) and isinstance(scope, ast.FunctionDef) and dotted(node.func) == "ArgumentGroupFactory":
                 yield from _group(modules, module, scope, node)
             elif isinstance(node, ast.Call) and scope is module.tree and _is_add_argument(node):
                 yield from _options(modules, module, node)

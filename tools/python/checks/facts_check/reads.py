@@ -18,7 +18,7 @@ def reads_of(modules: Modules, module: Module, mapping: str) -> Iterator[Definit
     for node in ast.walk(module.tree):
         for key, default, is_section in _read(modules, module, node, mapping):
             if isinstance(key, str):
-                place = f"{module.name.replace('.', '/')}.py:{node.lineno}"
+                place = f"{module.name.replace('.', '/')}.py:{getattr(node, 'lineno', 0)}"
                 yield Definition(key, place, default, not is_section, is_section)
 
 

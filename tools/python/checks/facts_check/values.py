@@ -12,7 +12,7 @@ UNKNOWN = object()  # a value that only running the code would tell
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
               ast.Pow: operator.pow}
 _CONVERSIONS = {"int": int, "float": float, "str": str, "pp_int": int}
-_EMPTY = {"list": [], "dict": {}, "tuple": [], "set": []}
+_EMPTY: dict[str, list | dict] = {"list": [], "dict": {}, "tuple": [], "set": []}
 
 
 def value_of(modules: Modules, module: Module, node: ast.expr | None):
