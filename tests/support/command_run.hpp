@@ -2,10 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <boost/json/fwd.hpp>
 
+#include "tools/commands/commands.hpp"
 #include "tools/commands/program.hpp"
+#include "tools/options/command_line.hpp"
 
 namespace highwater {
 
@@ -22,6 +25,9 @@ Arguments words(const std::string& line);
 
 /// The same for the words of `line`.
 CommandRun run_line(const std::string& line);
+
+/// All options of `command`, as its help lists them.
+std::vector<OptionSummary> options_of(const Command& command);
 
 /// What `line` prints with --format json; a test failure if it does not succeed.
 boost::json::object json_of(const std::string& line);

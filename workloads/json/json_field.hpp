@@ -85,7 +85,7 @@ class JsonField {
     return found ? found->view() : std::string_view();
   }
 
-  /// The texts in the list under `key`; none if there is no list.
+  /// The texts in the list under `key`; empty if the key is missing.
   [[nodiscard]] std::vector<std::string_view> views(std::string_view key) const {
     std::vector<std::string_view> texts;
     if (const std::optional<JsonField> found = find(key)) {

@@ -172,16 +172,6 @@ class Spellings {
   std::vector<std::string> names_;
 };
 
-std::vector<OptionSummary> options_of(const Command& command) {
-  std::ostringstream out;
-  try {
-    command.run({"--help"}, out);
-  } catch (const HelpRequested& help) {
-    return help.options;
-  }
-  return {};
-}
-
 /// `line` with `option` in front, and without a value that it has for that itself.
 Arguments with_option(const Inputs& inputs, const Line& line, const std::string& option,
                       const std::string& value) {

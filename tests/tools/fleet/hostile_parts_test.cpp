@@ -52,17 +52,6 @@ CommandRun merged(const TempDir& folder, const Arguments& command) {
   return run({"merge", folder / "part"});
 }
 
-/// All options of `command`.
-std::vector<OptionSummary> options_of(const Command& command) {
-  std::ostringstream out;
-  try {
-    command.run({"--help"}, out);
-  } catch (const HelpRequested& help) {
-    return help.options;
-  }
-  return {};
-}
-
 /// While it lives, python3 is a program that leaves a mark.
 class MarkedPython {
  public:

@@ -5,7 +5,7 @@
 
 using namespace highwater;
 
-TEST_CASE("left out: nothing is no line", "[reports]") {
+TEST_CASE("left out: where nothing was left out, nothing is printed", "[reports]") {
   CHECK(left_out_sentence({}).empty());
 }
 

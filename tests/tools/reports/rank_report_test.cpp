@@ -45,7 +45,8 @@ std::string rows_of(const RankPeaks& survey) {
 
 }  // namespace
 
-TEST_CASE("ranks: one kind of ranks is no table, but a sentence", "[reports][ranks]") {
+TEST_CASE("ranks: ranks that are all alike are described in one sentence, without a table",
+          "[reports][ranks]") {
   const RankPeaks survey = survey_of({peak_of(0, 8, "", 1_GiB)}, 0);
   CHECK(rank_table(survey).rows.empty());
   CHECK(rank_sentence(survey) == "all 8 ranks make the same requests; showing rank 0\n");

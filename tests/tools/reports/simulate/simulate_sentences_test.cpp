@@ -67,7 +67,7 @@ TEST_CASE("sentences: a remedy with its costs, and with a thin margin as one of 
   CHECK(wider_lines({}).empty());
 }
 
-TEST_CASE("sentences: why there is no remedy", "[reports][simulate]") {
+TEST_CASE("sentences: the reason why nothing would have helped", "[reports][simulate]") {
   CHECK(remedies_failed({}) == "No option that Highwater knows lowers the memory of this plan.");
   Remedies remedies;
   remedies.fitting = {checkpointing(60_MiB, 100_MiB)};
