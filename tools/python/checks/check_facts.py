@@ -22,10 +22,12 @@ NOTHING_INSTALLED = 4
 
 def read_words():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--against", required=True, metavar="PYTHON")
-    parser.add_argument("--checkout", action="append", default=[], metavar="FOLDER")
-    parser.add_argument("--facts", type=Path, default=FACTS, metavar="FOLDER", help="other facts than this tree's")
-    parser.add_argument("names", nargs="*", metavar="FACTS")
+    parser.add_argument("--against", required=True, metavar="PYTHON", help="the interpreter whose packages are read")
+    parser.add_argument("--checkout", action="append", default=[], metavar="FOLDER",
+                        help="a clone of a program that is no package, such as Megatron-LM; may be repeated")
+    parser.add_argument("--facts", type=Path, default=FACTS, metavar="FOLDER",
+                        help="a folder of files like workloads/facts/programs, which is the default")
+    parser.add_argument("names", nargs="*", metavar="FACTS", help="files to check, such as trl; default: all")
     return parser.parse_args()
 
 
@@ -65,7 +67,10 @@ def main():
         parts = installed_parts(words.against, words.checkout)
     except CannotCollect as error:
         sys.exit(f"check_facts.py: {error}")
-    comparisons = [compare(words.facts, name, parts) for name in chosen(parts, words.names)]
+    try:
+        comparisons = [compare(words.facts, name, parts) for name in chosen(parts, words.names)]
+    except FileNotFoundError as error:
+        sys.exit(f"check_facts.py: {error.filename}: there is no such file of facts; give --facts the folder of all")
     report(comparisons)
     if not any(each.releases for each in comparisons):
         return NOTHING_INSTALLED
