@@ -10,7 +10,7 @@ if [ "${1:-}" = --mpi ]; then
   packages=(libboost-mpi1.81-dev openmpi-bin)
 fi
 tools/install_packages.sh "${packages[@]}"
-echo "Building (some five minutes on two cores):"
+echo "Building (five to ten minutes on two cores):"
 tools/build/build.sh release highwater
 
 highwater=build/release/highwater
