@@ -1,12 +1,15 @@
 // Framework profiles: the defaults of the program that a plan imitates, where they differ from a
 // plain PyTorch script's. Every one of them can be overridden by an option.
 //
-// A profile is rows of option, value and source, so what --help cites is what is set.
+// A profile is rows of option, value and source (workloads/facts/frameworks.json), so what --help
+// cites is what is set.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "traces/release.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
@@ -17,6 +20,7 @@ struct FrameworkDefault {
   std::string_view option;
   std::string_view word;
   std::string_view source;
+  std::optional<Release> since_torch = {};  ///< absent: with every release of PyTorch
 };
 
 /// The rows of all frameworks; those of one stand together.
@@ -24,6 +28,9 @@ std::span<const FrameworkDefault> framework_defaults();
 
 /// `plan` with the defaults of `framework` instead of those of its own.
 void apply_framework(Framework framework, TrainingPlan& plan);
+
+/// Whether the framework's default for `option` came with a newer PyTorch than the plan's.
+bool is_default_later(const TrainingPlan& plan, std::string_view option);
 
 /// The framework of a plan that names none: transformers' models are called as people call them,
 /// other code in a bare loop.

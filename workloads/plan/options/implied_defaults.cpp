@@ -8,13 +8,12 @@
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/published_weights.hpp"
+#include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 
 namespace highwater {
 namespace {
-
-constexpr Release kFusedByDefault{2, 8};
 
 /// Logits are dropped, or never made; stages of a pipeline pass on hidden states alone.
 bool lacks_logits(const TrainingPlan& plan) {
@@ -66,8 +65,7 @@ bool runs_zero(const TrainingPlan& plan) {
 }
 
 bool takes_fused_adamw(const TrainingPlan& plan) {
-  return plan.optimizer.kind == OptimizerKind::adamw &&
-         release_of(plan.versions.torch) >= kFusedByDefault;
+  return plan.optimizer.kind == OptimizerKind::adamw && !is_default_later(plan, "optimizer-impl");
 }
 
 /// Parameters of one type, as the list of them says.

@@ -53,6 +53,19 @@ TEST_CASE("framework: Trainer's AdamW is fused since torch 2.8, other optimizers
   CHECK(impl({{"optimizer", "sgd"}, {"optimizer-impl", "fused"}}) == OptimizerImpl::fused);
 }
 
+TEST_CASE("framework: a default is later than the plan's PyTorch where its row says since when",
+          "[plan][framework]") {
+  const auto is_later = [](const char* framework, const char* torch, const char* option) {
+    return is_default_later(plan_with({{"framework", framework}, {"torch", torch}}), option);
+  };
+  for (const char* const framework : {"trainer", "trl-sft"}) {
+    CHECK(is_later(framework, "2.7", "optimizer-impl"));
+    CHECK_FALSE(is_later(framework, "2.8", "optimizer-impl"));
+    CHECK_FALSE(is_later(framework, "2.7", "grad-clip"));
+  }
+  CHECK_FALSE(is_later("hf", "2.7", "optimizer-impl"));
+}
+
 TEST_CASE("framework: Trainer's groups, clipping and DDP follow the run", "[plan][framework]") {
   const auto with = [](OptionWords words) {
     words.emplace_back("framework", "trainer");
