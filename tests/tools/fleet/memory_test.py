@@ -17,15 +17,11 @@ FEW, MANY = 50, 500
 STAYS = 8 << 10
 #: By how much two runs of the same may differ: what malloc keeps of each thread.
 NOISE = 4 << 20
-#: Under the address sanitizer: freed blocks are given back, not kept to find uses after free. 256 MiB of them are kept
-#: otherwise (https://github.com/google/sanitizers/wiki/AddressSanitizerFlags, quarantine_size_mb).
-SANITIZER = ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=0",
-                                   "thread_local_quarantine_size_kb=0")))
 
 
 def peak_bytes(*words):
     """The most that the program held, on one core."""
-    done = subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL, env=os.environ | {"ASAN_OPTIONS": SANITIZER},
+    done = subprocess.Popen([PROGRAM, *words], stdout=subprocess.DEVNULL,
                             preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
     _, status, usage = os.wait4(done.pid, 0)
     done.returncode = os.waitstatus_to_exitcode(status)
