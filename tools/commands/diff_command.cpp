@@ -15,7 +15,7 @@
 #include "tools/reports/diff/diff_report.hpp"
 #include "tools/reports/diff/peak_sizes_report.hpp"
 #include "tools/reports/peak_diff_report.hpp"
-#include "tools/reports/replay_report.hpp"
+#include "tools/reports/replay_members.hpp"
 #include "tools/studies/gate/peak_words.hpp"
 #include "tools/studies/validation/recorded_run.hpp"
 #include "tools/text/metrics.hpp"
@@ -295,7 +295,7 @@ ExitCode run_diff(const Arguments& arguments, std::ostream& out) {
     }
     root["notes"] = words_json(inputs.notes);
     if (verdict) {
-      root["budget"] = budget_json(*verdict);
+      root["budget"] = object_json(*verdict);
     }
     out << root << "\n";
   } else {

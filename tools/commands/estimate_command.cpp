@@ -8,7 +8,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/options/formula_option.hpp"
 #include "tools/options/plan_options.hpp"
-#include "tools/reports/estimate_report.hpp"
+#include "tools/reports/estimates/estimate_report.hpp"
 #include "traces/parse_text.hpp"
 
 namespace highwater {

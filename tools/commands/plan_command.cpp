@@ -15,7 +15,7 @@
 #include "tools/options/plan_options.hpp"
 #include "tools/options/solving/margin_option.hpp"
 #include "tools/options/solving/solve_options.hpp"
-#include "tools/reports/llmem_tables.hpp"
+#include "tools/reports/estimates/llmem_tables.hpp"
 #include "tools/reports/plan_report.hpp"
 #include "tools/reports/solving/solve_report.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"

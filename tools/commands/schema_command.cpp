@@ -1,34 +1,55 @@
 // highwater schema: the JSON schema of what a command prints.
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <ostream>
+#include <string>
 #include <vector>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "tools/commands/commands.hpp"
+#include "tools/json/indented.hpp"
+#include "tools/reports/replay_output.hpp"
+#include "tools/reports/simulate/simulate_report.hpp"
 #include "tools/schemas/schemas.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
 namespace {
 
+/// The schema of an answer whose keys are rows (tools/json/members.hpp). The others were learned
+/// from output (tools/schemas).
+struct MadeSchema {
+  std::string_view command;
+  boost::json::object (*make)();
+};
+
+constexpr std::array kMadeSchemas{MadeSchema{"replay", replay_schema},
+                                  MadeSchema{"simulate", simulation_schema}};
+
 std::vector<std::string_view> commands_with_schema() {
   std::vector<std::string_view> names;
-  for (const CommandSchema& schema : command_schemas()) {
-    names.push_back(schema.command);
-  }
+  std::ranges::transform(command_schemas(), std::back_inserter(names), &CommandSchema::command);
+  std::ranges::transform(kMadeSchemas, std::back_inserter(names), &MadeSchema::command);
+  std::ranges::sort(names);
   return names;
 }
 
-std::string_view schema_of(const std::string& name) {
-  const auto found = std::ranges::find(command_schemas(), name, &CommandSchema::command);
-  if (found == command_schemas().end()) {
-    command(name);  // says what the name may have meant
-    throw UsageError(fmt::format("schema {}: the command prints no JSON; use one of {}", name,
-                                 fmt::join(commands_with_schema(), ", ")));
+std::string schema_of(const std::string& name) {
+  if (const auto made = std::ranges::find(kMadeSchemas, name, &MadeSchema::command);
+      made != kMadeSchemas.end()) {
+    return indented(made->make());
   }
-  return found->text;
+  if (const auto learned = std::ranges::find(command_schemas(), name, &CommandSchema::command);
+      learned != command_schemas().end()) {
+    return std::string(learned->text);
+  }
+  command(name);  // says what the name may have meant
+  throw UsageError(fmt::format("schema {}: the command prints no JSON; use one of {}", name,
+                               fmt::join(commands_with_schema(), ", ")));
 }
 
 }  // namespace

@@ -1,26 +1,11 @@
 #include "tools/reports/edit_report.hpp"
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/reports/replay_report.hpp"
-#include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
 namespace {
-
-namespace json = boost::json;
-
-json::object answer_json(const EditAnswer& answer) {
-  return {{"edit", valid_utf8(answer.edit)},
-          {"done", valid_utf8(answer.report.done)},
-          {"blocks", answer.report.blocks},
-          {"changed", answer.report.changed},
-          {"changed_bytes", answer.report.bytes.count()},
-          {"assumed", words_json(answer.report.assumed)},
-          {"unknown", words_json(answer.report.unknown)}};
-}
 
 std::string unedited_note(const EditedReplay& edited) {
   const std::string failures =
@@ -51,16 +36,6 @@ std::string beside_note(const NeighbourResult& beside, bool is_bounded) {
       to_iec(beside.device_peak), is_bounded ? "" : ", which has no limit here: add --capacity");
 }
 
-json::object beside_json(const NeighbourResult& beside) {
-  return {{"peak", usage_bytes_json(beside.peak)},
-          {"final", usage_bytes_json(beside.final)},
-          {"context_bytes", beside.context.count()},
-          {"has_context", beside.has_context},
-          {"ooms", beside.ooms},
-          {"alloc_retries", beside.alloc_retries},
-          {"device_peak_bytes", beside.device_peak.count()}};
-}
-
 }  // namespace
 
 std::vector<std::string> edit_notes(const EditedReplay& edited) {
@@ -82,21 +57,6 @@ std::vector<std::string> edit_notes(const EditedReplay& edited) {
   }
   notes.push_back(unedited_note(edited));
   return notes;
-}
-
-json::object edits_json(const EditedReplay& edited) {
-  json::array answers;
-  for (const EditAnswer& answer : edited.edits) {
-    answers.push_back(answer_json(answer));
-  }
-  json::object result{
-      {"edits", std::move(answers)},
-      {"unedited",
-       {{"peak", usage_bytes_json(edited.unedited_peak)}, {"ooms", edited.unedited_ooms}}}};
-  if (edited.beside) {
-    result["beside"] = beside_json(*edited.beside);
-  }
-  return result;
 }
 
 }  // namespace highwater

@@ -4,15 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <boost/json/fwd.hpp>
-
 #include "tools/studies/replay_run.hpp"
 
 namespace highwater {
 
 /// A line for each edit and each thing to know about it, then the peak without them.
 std::vector<std::string> edit_notes(const EditedReplay& edited);
-
-boost::json::object edits_json(const EditedReplay& edited);
 
 }  // namespace highwater

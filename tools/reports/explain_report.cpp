@@ -9,7 +9,7 @@
 
 #include "allocator/settings/settings_change.hpp"
 #include "tools/reports/explain_sentences.hpp"
-#include "tools/reports/replay_report.hpp"
+#include "tools/reports/replay_members.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
@@ -120,7 +120,8 @@ json::object counterfactual_json(const Explanation& e, const Counterfactual& tri
 
 json::object oom_part(const Explanation& e) {
   const OomExplanation& oom = *e.oom;
-  json::object account = oom_json({oom.state.operation, oom.state.account}, e.workload.replay);
+  json::object account =
+      object_json(oom_line({oom.state.operation, oom.state.account}, e.workload.replay));
   account["event"] = oom.state.event;
   account["site"] = valid_utf8(e.workload.site(oom.state.stack));
   account["step"] = oom.state.step ? json::value(*oom.state.step) : nullptr;

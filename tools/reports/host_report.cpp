@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
@@ -24,63 +23,32 @@ std::string spoken(std::string what) {
   return what;
 }
 
-std::string kind_of(const HostBuffers& buffers) {
-  return buffers.is_pinned ? "pinned" : "pageable";
-}
-
-/// Numbers in JSON, sizes for people.
 auto size_of(std::int64_t HostBuffers::*member) {
-  return [member](const HostBuffers& each) {
-    return Cell(each.*member).shown_as(size_text(each.*member));
-  };
+  return [member](const HostBuffers& each) { return size_text(each.*member); };
 }
 
 Table buffer_table(std::string title, const std::vector<HostBuffers>& buffers) {
   using enum Align;
   static const Columns<HostBuffers> kColumns{
-      {"what", "what", left,
-       [](const HostBuffers& each) { return Cell(each.what).shown_as(spoken(each.what)); }},
-      {"kind", "kind", left, kind_of},
-      {"blocks", "blocks", right, &HostBuffers::blocks},
-      {"requested_bytes", "requested", right, size_of(&HostBuffers::requested)},
-      {"taken_bytes", "taken", right, size_of(&HostBuffers::taken)}};
+      {"", "what", left, [](const HostBuffers& each) { return spoken(each.what); }},
+      {"", "kind", left, host_kind},
+      {"", "blocks", right, &HostBuffers::blocks},
+      {"", "requested", right, size_of(&HostBuffers::requested)},
+      {"", "taken", right, size_of(&HostBuffers::taken)}};
   return tabulate(std::move(title), kColumns, buffers);
 }
 
-struct HostRow {
-  std::string_view part;
-  std::int64_t pinned = 0;
-  std::int64_t pageable = 0;
-  std::int64_t rank = 0;
-  std::int64_t node = 0;
-};
-
-std::vector<HostRow> parts_of(const NodeHostMemory& memory) {
-  const auto part = [&memory](std::string_view what, const HostAccount& host) {
-    return HostRow{.part = what,
-                   .pinned = host.pinned(),
-                   .pageable = host.pageable(),
-                   .rank = host.taken(),
-                   .node = host.taken() * memory.ranks};
-  };
-  return {part("model construction", memory.rank.making),
-          part("initialisation", memory.rank.initialising), part("training", memory.rank.training)};
+auto size_of(std::int64_t HostPart::*member) {
+  return [member](const HostPart& each) { return size_text(each.*member); };
 }
 
-auto size_of(std::int64_t HostRow::*member) {
-  return [member](const HostRow& each) {
-    return Cell(each.*member).shown_as(size_text(each.*member));
-  };
-}
-
-Table part_table(std::string title, const std::vector<HostRow>& parts) {
+Table part_table(std::string title, const std::vector<HostPart>& parts) {
   using enum Align;
-  static const Columns<HostRow> kColumns{
-      {"part", "during", left, &HostRow::part},
-      {"pinned_bytes", "pinned", right, size_of(&HostRow::pinned)},
-      {"pageable_bytes", "pageable", right, size_of(&HostRow::pageable)},
-      {"rank_bytes", "this rank", right, size_of(&HostRow::rank)},
-      {"node_bytes", "node", right, size_of(&HostRow::node)}};
+  static const Columns<HostPart> kColumns{{"", "during", left, &HostPart::part},
+                                          {"", "pinned", right, size_of(&HostPart::pinned)},
+                                          {"", "pageable", right, size_of(&HostPart::pageable)},
+                                          {"", "this rank", right, size_of(&HostPart::rank)},
+                                          {"", "node", right, size_of(&HostPart::node)}};
   return tabulate(std::move(title), kColumns, parts);
 }
 
@@ -109,19 +77,23 @@ Table node_host_table(const NodeHostMemory& node) {
   return node.rank.highest() == 0
              ? Table{}
              : part_table(fmt::format("Host memory of a node of {}, at the peaks", ranks),
-                          parts_of(node));
+                          host_parts(node));
 }
 
-boost::json::object host_json(const NodeHostMemory& node) {
-  const HostAccount& host = node.rank.training;
-  return {{"requested_bytes", host.requested()},
-          {"taken_bytes", host.taken()},
-          {"pinned_bytes", host.pinned()},
-          {"pageable_bytes", host.pageable()},
-          {"cached_bytes", host.cached},
-          {"buffers", rows_json(buffer_table("", host.buffers))},
-          {"node", boost::json::object{{"ranks", node.ranks},
-                                       {"peaks", rows_json(part_table("", parts_of(node)))}}}};
+std::string_view host_kind(const HostBuffers& buffers) {
+  return buffers.is_pinned ? "pinned" : "pageable";
+}
+
+std::vector<HostPart> host_parts(const NodeHostMemory& memory) {
+  const auto part = [&memory](std::string_view what, const HostAccount& host) {
+    return HostPart{.part = what,
+                    .pinned = host.pinned(),
+                    .pageable = host.pageable(),
+                    .rank = host.taken(),
+                    .node = host.taken() * memory.ranks};
+  };
+  return {part("model construction", memory.rank.making),
+          part("initialisation", memory.rank.initialising), part("training", memory.rank.training)};
 }
 
 }  // namespace highwater

@@ -2,7 +2,8 @@
 // keeps there beside the GPU's memory.
 #pragma once
 
-#include <boost/json/fwd.hpp>
+#include <string_view>
+#include <vector>
 
 #include "tools/text/table.hpp"
 #include "workloads/eager/host_memory.hpp"
@@ -28,9 +29,18 @@ Table host_table(const HostAccount& training);
 /// node, whose ranks count as this one; no rows if the host holds nothing.
 Table node_host_table(const NodeHostMemory& node);
 
-/// All numbers are bytes: requested, taken (pinned blocks rounded up to powers of two), pinned and
-/// pageable, and what of the pinned memory is cached, at the rank's peak while the model is
-/// trained; under `node` the ranks that share a node, and the peaks of the parts of the run.
-boost::json::object host_json(const NodeHostMemory& node);
+/// "pinned" or "pageable".
+std::string_view host_kind(const HostBuffers& buffers);
+
+/// Host memory at the peak of one part of a run.
+struct HostPart {
+  std::string_view part;
+  std::int64_t pinned = 0;
+  std::int64_t pageable = 0;
+  std::int64_t rank = 0;  ///< both, of one rank
+  std::int64_t node = 0;  ///< of all its ranks
+};
+
+std::vector<HostPart> host_parts(const NodeHostMemory& memory);
 
 }  // namespace highwater

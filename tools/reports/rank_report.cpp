@@ -5,20 +5,13 @@
 #include <numeric>
 #include <span>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/reports/replay_report.hpp"
+#include "tools/reports/rank_members.hpp"
 #include "tools/studies/rank_imbalance.hpp"
 
 namespace highwater {
 namespace {
-
-namespace json = boost::json;
-
-json::object place_json(const RankPlace& place) {
-  return {{"dp", place.dp}, {"tp", place.tp}, {"pp", place.pp}, {"cp", place.cp}};
-}
 
 std::string left_out(const RankPeaks& survey) {
   return survey.peaks.size() < survey.classes
@@ -117,23 +110,6 @@ Table imbalance_table(const RankPeaks& survey) {
   return tabulate("Imbalance between ranks", kColumns, rank_imbalance(survey));
 }
 
-json::array imbalance_json(const RankPeaks& survey) {
-  json::array list;
-  for (const RankGap& each : rank_imbalance(survey)) {
-    json::array categories;
-    for (const auto& [category, change] : each.categories) {
-      categories.push_back({{"category", to_string(category)}, {"more_bytes", change}});
-    }
-    list.push_back({{"between", each.between},
-                    {"most_rank", each.most.ranks.rank},
-                    {"least_rank", each.least.ranks.rank},
-                    {"bytes", each.bytes().count()},
-                    {"categories", std::move(categories)},
-                    {"cause", each.cause}});
-  }
-  return list;
-}
-
 std::string rank_sentence(const RankPeaks& survey) {
   const RankPeak& worst = survey.peaks[survey.worst];
   if (survey.classes == 1) {
@@ -152,19 +128,20 @@ std::string rank_sentence(const RankPeaks& survey) {
                      why.empty() ? "" : fmt::format(" ({})", why), left_out(survey));
 }
 
-json::array ranks_json(const RankPeaks& survey) {
-  json::array ranks;
+std::vector<RankLine> rank_lines(const RankPeaks& survey) {
+  std::vector<RankLine> lines;
   for (std::size_t i = 0; i < survey.peaks.size(); ++i) {
-    const RankPeak& each = survey.peaks[i];
-    ranks.push_back({{"rank", each.ranks.rank},
-                     {"ranks", each.ranks.ranks},
-                     {"place", place_json(each.ranks.place)},
-                     {"what", each.ranks.what},
-                     {"peak", usage_bytes_json(each.peak)},
-                     {"fits", survey.is_limited ? json::value(each.fits) : json::value(nullptr)},
-                     {"is_worst", i == survey.worst}});
+    lines.push_back({survey.peaks[i], survey.is_limited, i == survey.worst});
   }
-  return ranks;
+  return lines;
+}
+
+std::vector<CategoryGap> category_gaps(const RankGap& gap) {
+  std::vector<CategoryGap> gaps;
+  for (const auto& [category, change] : gap.categories) {
+    gaps.push_back({to_string(category), change});
+  }
+  return gaps;
 }
 
 }  // namespace highwater

@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include <boost/json/fwd.hpp>
-
 #include "tools/studies/rank_peaks.hpp"
 #include "tools/text/table.hpp"
 
@@ -19,11 +17,5 @@ Table imbalance_table(const RankPeaks& survey);
 
 /// Which rank is the worst, why, and how uneven the job is.
 std::string rank_sentence(const RankPeaks& survey);
-
-/// The same: `[{between, most_rank, least_rank, bytes, categories, cause}]`.
-boost::json::array imbalance_json(const RankPeaks& survey);
-
-/// `[{rank, ranks, place, what, peak, fits, is_worst}]`.
-boost::json::array ranks_json(const RankPeaks& survey);
 
 }  // namespace highwater

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/reports/edit_report.hpp"
+#include "tools/reports/edit_members.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/trust_line.hpp"
 #include "tools/text/metrics.hpp"
@@ -12,20 +12,103 @@
 namespace highwater {
 namespace {
 
-boost::json::array replays_json(const std::vector<DeviceReplay>& replays, bool with_timeline) {
-  boost::json::array devices;
-  for (const DeviceReplay& replay : replays) {
-    boost::json::object device = replay_json(replay);
-    if (replay.edited) {
-      device["edited"] = edits_json(*replay.edited);
-    }
-    if (with_timeline) {
-      device["timeline"] = timeline_json(replay.result.timeline);
-    }
-    devices.push_back(std::move(device));
+constexpr std::string_view kSchema = "highwater.replay/1";
+
+/// One curve over the buckets of a run.
+struct CurveLine {
+  std::vector<Bytes> low;
+  std::vector<Bytes> high;
+};
+
+CurveLine curve_line(const std::vector<TimelineBucket>& buckets, Curve curve) {
+  CurveLine line;
+  for (const TimelineBucket& bucket : buckets) {
+    line.low.push_back(bucket.low[static_cast<std::size_t>(curve)]);
+    line.high.push_back(bucket.high[static_cast<std::size_t>(curve)]);
+  }
+  return line;
+}
+
+struct TimelineLines {
+  std::uint64_t operations_per_bucket = 0;
+  CurveLine requested;
+  CurveLine allocated;
+  CurveLine active;
+  CurveLine reserved;
+};
+
+TimelineLines timeline_lines(const Timeline& timeline) {
+  const std::vector<TimelineBucket> buckets = timeline.buckets();
+  return {timeline.operations_per_bucket(), curve_line(buckets, Curve::requested),
+          curve_line(buckets, Curve::allocated), curve_line(buckets, Curve::active),
+          curve_line(buckets, Curve::reserved)};
+}
+
+struct DeviceAnswer {
+  const DeviceReplay* replay = nullptr;
+  bool with_timeline = false;
+};
+
+struct ReplayAnswer {
+  const std::vector<DeviceReplay>* replays = nullptr;
+  bool with_timeline = false;
+  std::optional<BudgetVerdict> budget;
+};
+
+std::vector<DeviceAnswer> devices_of(const ReplayAnswer& answer) {
+  std::vector<DeviceAnswer> devices;
+  for (const DeviceReplay& replay : *answer.replays) {
+    devices.push_back({&replay, answer.with_timeline});
   }
   return devices;
 }
+
+}  // namespace
+
+template <>
+struct Members<CurveLine> {
+  static constexpr auto kRows = std::to_array({
+      member<&CurveLine::low>("low", "the lowest value of each bucket, in bytes"),
+      member<&CurveLine::high>("high", "the highest value of each bucket, in bytes"),
+  });
+};
+
+template <>
+struct Members<TimelineLines> {
+  static constexpr auto kRows = std::to_array({
+      member<&TimelineLines::operations_per_bucket>("operations_per_bucket",
+                                                    "operations that one bucket covers"),
+      member<&TimelineLines::requested>("requested", "asked for by the program"),
+      member<&TimelineLines::allocated>("allocated", "blocks handed out"),
+      member<&TimelineLines::active>("active",
+                                     "blocks handed out and those that wait for other streams"),
+      member<&TimelineLines::reserved>("reserved", "taken from the device"),
+  });
+};
+
+template <>
+struct Members<DeviceAnswer> {
+  static constexpr auto kRows = std::to_array({
+      members_of<[](const DeviceAnswer& of) { return ListedReplay{of.replay}; }>(),
+      member_if_known<[](const DeviceAnswer& of) -> const std::optional<EditedReplay>& {
+        return of.replay->edited;
+      }>("edited", "what --edit changed before the replay"),
+      member_if_known<[](const DeviceAnswer& of) {
+        return of.with_timeline ? std::optional(timeline_lines(of.replay->result.timeline))
+                                : std::nullopt;
+      }>("timeline", "memory over time, with --timeline"),
+  });
+};
+
+template <>
+struct Members<ReplayAnswer> {
+  static constexpr auto kRows = std::to_array({
+      member<devices_of>("devices", "one for each device with memory or events, ascending"),
+      member_if_known<&ReplayAnswer::budget>("budget", "the options that limit the run"),
+  });
+};
+
+namespace {
 
 Table replay_lines(const std::vector<DeviceReplay>& replays) {
   std::vector<MetricLine> lines;
@@ -58,7 +141,7 @@ void add_replay(const DeviceReplay& replay, Report& report) {
 
 std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
                           bool with_timeline, const std::optional<BudgetVerdict>& budget) {
-  Report report(format, "highwater.replay/1");
+  Report report(format, kSchema);
   if (replays.empty()) {
     report.line("The file holds no device with memory or events.");
   }
@@ -66,11 +149,12 @@ std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat
     add_replay(replay, report);
   }
   report.csv([&] { return replay_lines(replays); });
-  report.json("devices", [&] { return replays_json(replays, with_timeline); });
-  if (budget) {
-    report.json("budget", [&] { return budget_json(*budget); });
-  }
+  report.members([&] { return object_json(ReplayAnswer{&replays, with_timeline, budget}); });
   return report.str();
+}
+
+boost::json::object replay_schema() {
+  return answer_schema<ReplayAnswer>("replay", kSchema);
 }
 
 }  // namespace highwater

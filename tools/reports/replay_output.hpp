@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/fwd.hpp>
+
 #include "tools/studies/gate/budget.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/text/output_format.hpp"
@@ -14,5 +16,8 @@ namespace highwater {
 /// `with_timeline`: JSON has memory over time as well. `budget`: absent where none was given.
 std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
                           bool with_timeline, const std::optional<BudgetVerdict>& budget);
+
+/// The schema of its JSON.
+boost::json::object replay_schema();
 
 }  // namespace highwater

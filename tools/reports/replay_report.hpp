@@ -5,7 +5,6 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/studies/gate/budget.hpp"
 #include "tools/studies/replay_run.hpp"
 #include "tools/text/metrics.hpp"
 
@@ -14,21 +13,9 @@ namespace highwater {
 /// Every number of the replay of one device, under its JSON key.
 MetricList replay_metrics(const DeviceReplay& replay);
 
-/// The four figures that a peak has.
-boost::json::object usage_bytes_json(const Usage& usage);
-
 /// One object of the list `devices`: the metrics plus lists (ooms, notes, decisions). `ooms` holds
 /// the first failures only: `ooms_listed` of `counts.ooms`.
 boost::json::object replay_json(const DeviceReplay& replay);
-
-/// One failed allocation: what was asked, what there was, and the account of every pool.
-boost::json::object oom_json(const OomRecord& record, const DeviceReplay& replay);
-
-/// Memory over time: per bucket of operations the lowest and highest value of each curve, in bytes.
-boost::json::object timeline_json(const Timeline& timeline);
-
-/// What the options that limit a run found.
-boost::json::object budget_json(const BudgetVerdict& verdict);
 
 /// What a reader of the numbers should know, one line each.
 std::vector<std::string> replay_notes(const DeviceReplay& replay);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -68,22 +67,6 @@ std::string describe(const ValueSearch& search) {
     return fmt::format("{} or more: the search stops there ({})", *search.best, list);
   }
   return fmt::format("{} ({} does not fit; {})", *search.best, *search.next, list);
-}
-
-boost::json::object value_search_json(const ValueSearch& search, std::string_view name) {
-  const auto or_null = [](const std::optional<std::int64_t>& number) {
-    return number ? boost::json::value(*number) : boost::json::value(nullptr);
-  };
-  boost::json::array trials;
-  for (const ValueTrial& trial : search.trials) {
-    trials.push_back({{boost::json::string_view(name.data(), name.size()), trial.value},
-                      {"fits", trial.fits},
-                      {"peak_reserved_bytes", trial.peak_reserved.count()}});
-  }
-  return {{"largest", or_null(search.best)},
-          {"smallest_failing", or_null(search.next)},
-          {"limit", search.limit},
-          {"trials", std::move(trials)}};
 }
 
 }  // namespace highwater

@@ -13,8 +13,6 @@
 #include <string>
 #include <vector>
 
-#include <boost/json/fwd.hpp>
-
 #include "traces/units.hpp"
 
 namespace highwater {
@@ -46,8 +44,5 @@ ValueSearch find_value(const std::function<ValueTrial(std::int64_t)>& simulate,
 
 /// "12 (13 does not fit; tried 1, 2, 4, 8, 16, 12, 14, 13)", of a largest value.
 std::string describe(const ValueSearch& search);
-
-/// Of a largest value; `name` is what a trial's value is called there.
-boost::json::object value_search_json(const ValueSearch& search, std::string_view name);
 
 }  // namespace highwater

@@ -67,6 +67,14 @@ void Report::json(std::string_view key, const std::function<boost::json::value()
   }
 }
 
+void Report::members(const std::function<boost::json::object()>& make) {
+  if (format_ == OutputFormat::json) {
+    for (auto& [key, member] : make()) {
+      (*root_)[key] = std::move(member);
+    }
+  }
+}
+
 void Report::value(std::string_view key, const Cell& cell) {
   if (format_ == OutputFormat::json) {
     set_member(*root_, key, cell);

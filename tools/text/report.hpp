@@ -45,6 +45,8 @@ class Report {
   void table(const Table& table, Gap gap = Gap::after);
   void csv(const std::function<Table()>& make, Gap gap = Gap::none);
   void json(std::string_view key, const std::function<boost::json::value()>& make);
+  /// All members of an object.
+  void members(const std::function<boost::json::object()>& make);
   /// In JSON alone.
   void value(std::string_view key, const Cell& cell);
   /// In every format; in JSON a list of objects.

@@ -1,8 +1,8 @@
 // Host memory: nothing, one kind of buffers, the largest first, and the ranks of a node.
-#include "tools/reports/host_report.hpp"
-
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
+
+#include "tools/reports/host_members.hpp"
 
 using namespace highwater;
 using Catch::Matchers::Contains;
@@ -73,7 +73,7 @@ TEST_CASE("host table: the ranks of a node count as this one", "[reports][host]"
   CHECK(to_text(table.rows[0][3]) == "5.00 MiB");
   CHECK(to_text(table.rows[0][4]) == "40.00 MiB");
   CHECK(to_text(table.rows[2][4]) == "0 B");
-  const boost::json::object report = host_json(node);
+  const boost::json::object report = object_json(node);
   const auto& peaks = report.at("node").at("peaks").as_array();
   CHECK(peaks[0].at("node_bytes").to_number<std::int64_t>() == 40 * kMiB);
 }

@@ -4,6 +4,8 @@
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
+#include "tools/reports/rank_members.hpp"
+
 using namespace highwater;
 using namespace highwater::literals;
 using Catch::Matchers::Contains;
@@ -83,9 +85,9 @@ TEST_CASE("ranks: the worst against the mean over all ranks that each stands for
 
 TEST_CASE("ranks: JSON says whether a rank fits only where there is a limit", "[reports][ranks]") {
   RankPeaks survey = survey_of({peak_of(0, 3, "a", 1_GiB), peak_of(3, 1, "b", 3_GiB, false)}, 1);
-  CHECK(ranks_json(survey)[1].at("fits").is_null());
+  CHECK(value_json(rank_lines(survey)).at(1).at("fits").is_null());
   survey.is_limited = true;
-  const auto rows = ranks_json(survey);
+  const auto rows = value_json(rank_lines(survey)).as_array();
   CHECK(rows[0].at("fits").as_bool());
   CHECK_FALSE(rows[1].at("fits").as_bool());
   CHECK_FALSE(rows[0].at("is_worst").as_bool());

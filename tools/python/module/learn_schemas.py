@@ -4,7 +4,8 @@
 LINES is a file of command lines, each of which prints JSON (`replay snapshot.pickle ...`). A schema
 that is missing is begun; titles, descriptions and objects marked as maps (additionalProperties) are
 kept. What has a schema of its own name widens that, everything else its command's. Keys that every
-object at a place has are required there.
+object at a place has are required there. Answers whose keys are rows (tools/json/members.hpp) have
+their schema from these, and are left out.
 """
 
 import json
@@ -73,13 +74,22 @@ def begun(command, version):
     return {"$schema": DIALECT, "$id": version, "title": f"What `highwater {command} --format json` prints"}
 
 
+def is_made(highwater, name):
+    """Whether the program makes the schema of that name itself."""
+    run = subprocess.run([highwater, "schema"], text=True, stdout=subprocess.PIPE, check=True)
+    return name in run.stdout.split() and not schema_file(name).exists()
+
+
 def learn(highwater, line):
     words = shlex.split(line)
     run = subprocess.run([highwater, *words, "--format", "json"], text=True, stdout=subprocess.PIPE)
     if run.returncode not in (0, 1) and not run.stdout:  # a scan tells what it could not read in its rows
         sys.exit(f"{line}: exit code {run.returncode}")
     value = json.loads(run.stdout)
-    path = schema_file(value["schema"].removeprefix("highwater.").partition("/")[0])
+    name = value["schema"].removeprefix("highwater.").partition("/")[0]
+    if is_made(highwater, name):
+        return
+    path = schema_file(name)
     path = path if path.exists() else schema_file(words[0])
     schema = json.loads(path.read_text()) if path.exists() else begun(words[0], value["schema"])
     versions = schema.get("properties", {}).get("schema", {}).get("enum", [])

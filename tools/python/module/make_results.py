@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the module's result classes from tools/schemas: make_results.py FOLDER
+"""Writes the module's result classes from the program's schemas: make_results.py HIGHWATER FOLDER
 
 FOLDER becomes highwater/results of the build. One source per command: a frozen data class for each object of its
 JSON, with the JSON's keys as fields; objects of one form are one class, in shared.py where several commands have them.
@@ -11,16 +11,20 @@ import dataclasses
 import json
 import keyword
 import re
+import subprocess
 import sys
 from pathlib import Path
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 #: The commands whose answers the module returns, and the class of each.
 COMMANDS = {"advise": "Advise", "chance": "Chance", "diff": "Diff", "estimate": "Estimate", "explain": "Explain",
             "fit": "Fit", "info": "Info", "models": "Models", "plan": "Plan", "reduce": "Reduce", "replay": "Replay",
              "scaled": "Scaled", "scan": "Scan", "simulate": "Simulate", "solve": "Solve", "sweep": "Sweep",
              "validate": "Validate"}
 SCALARS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "null": "None"}
+
+
+def schema_of(highwater, command):
+    return json.loads(subprocess.run([highwater, "schema", command], check=True, text=True, stdout=subprocess.PIPE).stdout)
 
 
 def camel(key):
@@ -50,7 +54,8 @@ class Field:
     type: str        # with the numbers of shapes in braces
     is_required: bool
     part: str | None  # how it is made from JSON; None where it is taken as it is
-    doc: str
+    # Objects with the same keys are one class, described or not.
+    doc: str = dataclasses.field(compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,15 +68,16 @@ class Shape:
 class Shapes:
     """Of all commands, from the leaves up: a shape comes after those that it holds."""
 
-    def __init__(self):
+    def __init__(self, highwater):
+        self.highwater = highwater
         self.numbers = {}  # Shape -> number
         self.uses = []     # of each, (command, name as its keys make it)
 
     def of_command(self, command):
-        schema = json.loads((SCHEMAS / f"{command}.json").read_text(encoding="utf-8"))
+        schema = schema_of(self.highwater, command)
         name = COMMANDS[command]
         fields = tuple(self.fields(schema, name, command))
-        return Shape(schema.get("description") or schema["title"] + ".", fields)
+        return Shape(schema["title"] + ".", fields)
 
     def fields(self, schema, name, command):
         for key, value in schema["properties"].items():
@@ -101,7 +107,7 @@ class Shapes:
             return f"dict[str, {text}]", f"values({part})" if part else None
         if not schema.get("properties"):
             return "dict[str, Any]", None
-        shape = Shape(schema.get("description", ""), tuple(self.fields(schema, name, command)))
+        shape = Shape("", tuple(self.fields(schema, name, command)))  # its description is of the key that holds it
         number = self.numbers.setdefault(shape, len(self.numbers))
         if number == len(self.uses):
             self.uses.append([])
@@ -143,8 +149,8 @@ SHARED = "shared"
 class Sources:
     """The text of each file: a command's own classes, and those that several have."""
 
-    def __init__(self):
-        self.shapes = Shapes()
+    def __init__(self, highwater):
+        self.shapes = Shapes(highwater)
         self.roots = {command: self.shapes.of_command(command) for command in COMMANDS}
         self.names = class_names(self.shapes.uses)
         self.homes = [each[0][0] if len({command for command, _ in each}) == 1 else SHARED for each in self.shapes.uses]
@@ -155,14 +161,15 @@ class Sources:
         body = "".join(text for _, text in made)
         if home in self.roots:
             body += self.class_of(COMMANDS[home], "Result", self.roots[home], home)
-        origin = f"tools/schemas/{home}.json" if home in self.roots else "tools/schemas"
+        origin = f"`highwater schema {home}`" if home in self.roots else "`highwater schema`"
         about = f"What `highwater {home}` answers" if home in self.roots else "What several answers hold"
-        typing = [name for name in ("Any", "ClassVar") if re.search(rf"\b{name}\b", body)]
-        abc = [name for name in ("Callable", "Mapping") if re.search(rf"\b{name}\[", body)]
+        code = re.sub(r'#:.*|""".*"""', "", body)
+        typing = [name for name in ("Any", "ClassVar") if re.search(rf"\b{name}\b", code)]
+        abc = [name for name in ("Callable", "Mapping") if re.search(rf"\b{name}\[", code)]
         others = sorted(name for number, name in enumerate(self.names)
-                        if self.homes[number] == SHARED != home and re.search(rf"\b{name}\b", body))
+                        if self.homes[number] == SHARED != home and re.search(rf"\b{name}\b", code))
         helpers = [name for name in ("Record", "Result", "items", "plain", "values")
-                   if re.search(rf"\({name}\)|{name}\(| {name},", body)]
+                   if re.search(rf"\({name}\)|{name}\(| {name},", code)]
         head = [f'"""{about}; written by make_results.py from {origin}."""', "", "from __future__ import annotations", "",
                 *([f"from collections.abc import {', '.join(abc)}"] if abc else []),
                 "from dataclasses import dataclass",
@@ -207,20 +214,20 @@ def lazy_text():
             '    return getattr(importlib.import_module(f"highwater.results.{_COMMANDS[name]}"), name)\n')
 
 
-def files():
+def files(highwater):
     """(file name, text)."""
-    sources = Sources()
+    sources = Sources(highwater)
     for home in (*COMMANDS, SHARED):
         yield f"{home}.py", sources.text(home)
     yield "__init__.py", lazy_text()
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
-    folder = Path(sys.argv[1])
+    folder = Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files():
+    for name, text in files(sys.argv[1]):
         (folder / name).write_text(text, encoding="utf-8")
 
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/reduction/program.hpp"
+#include "tools/reports/replay_members.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/text/plural.hpp"
 #include "tools/text/report.hpp"
@@ -128,7 +129,7 @@ std::string reduce_report(const ReducedRun& run, const ReducedFiles& files, Outp
   report.json("device", [&] { return run.workload.replay.device; });
   report.value("keep", std::string(property_name(reduction.property)));
   report.json("cause", [&] { return cause_json(reduction.property); });
-  report.json("peak", [&] { return usage_bytes_json(reduction.result.peak); });
+  report.json("peak", [&] { return object_json(reduction.result.peak); });
   report.json("fragmentation", [&] { return reduction.result.fragmentation.peak; });
   report.json("is_minimal", [&] { return reduction.is_minimal; });
   report.json("programs_tried", [&] { return reduction.programs_tried; });

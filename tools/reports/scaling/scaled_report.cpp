@@ -6,7 +6,9 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/reports/replay_members.hpp"
 #include "tools/reports/replay_report.hpp"
+#include "tools/reports/search_members.hpp"
 #include "tools/studies/trust_line.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/plural.hpp"
@@ -94,7 +96,7 @@ boost::json::array warnings_json(const ScaledRun& run) {
 boost::json::array steps_json(const ScaledRun& run) {
   boost::json::array steps;
   for (const StepPeak& step : run.peaks.steps) {
-    steps.push_back({{"step", step.step}, {"peak", usage_bytes_json(step.peak)}});
+    steps.push_back({{"step", step.step}, {"peak", object_json(step.peak)}});
   }
   return steps;
 }
@@ -104,7 +106,7 @@ boost::json::array phases_json(const ScaledRun& run) {
   for (const PhasePeak& phase : run.peaks.phases) {
     phases.push_back({{"step", phase.step ? boost::json::value(*phase.step) : nullptr},
                       {"phase", phase.phase},
-                      {"peak", usage_bytes_json(phase.peak)}});
+                      {"peak", object_json(phase.peak)}});
   }
   return phases;
 }
@@ -113,23 +115,15 @@ boost::json::value range_json(const ScaledRun& run) {
   if (!run.range) {
     return nullptr;
   }
-  return {{"smallest", usage_bytes_json(run.range->smallest)},
-          {"largest", usage_bytes_json(run.range->largest)}};
-}
-
-boost::json::array scaled_ooms_json(const ScaledRun& run) {
-  boost::json::array ooms;
-  for (const OomRecord& record : run.replay.result.ooms) {
-    ooms.push_back(oom_json(record, run.replay));
-  }
-  return ooms;
+  return {{"smallest", object_json(run.range->smallest)},
+          {"largest", object_json(run.range->largest)}};
 }
 
 void add_search(const ScaledRun& run, Report& report) {
   if (run.search) {
     report.line(fmt::format("largest {} that fits: {}", *run.searched, describe(*run.search)));
     report.json("search", [&] {
-      boost::json::object search = value_search_json(*run.search, "batch");
+      boost::json::object search = object_json(*run.search);
       search["integer"] = *run.searched;
       return search;
     });
@@ -166,7 +160,7 @@ std::string scaled_report(const ScaledRun& run, const std::optional<BudgetVerdic
   report.json("estimated_range", [&] { return range_json(run); });
   report.json("steps", [&] { return steps_json(run); });
   report.json("phases", [&] { return phases_json(run); });
-  report.json("ooms", [&] { return scaled_ooms_json(run); });
+  report.json("ooms", [&] { return value_json(oom_lines(run.replay)); });
   report.csv([&] { return line_table(scaled_metrics(run)); });
   add_for_people(run, report);
   add_search(run, report);
@@ -176,7 +170,7 @@ std::string scaled_report(const ScaledRun& run, const std::optional<BudgetVerdic
   report.value("trust", Cell(trust_line(run.replay)));
   report.line(trust_line(run.replay));
   if (budget) {
-    report.json("budget", [&] { return budget_json(*budget); });
+    report.json("budget", [&] { return object_json(*budget); });
   }
   return report.str();
 }

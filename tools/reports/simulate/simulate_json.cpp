@@ -3,149 +3,310 @@
 
 #include <boost/json.hpp>
 
-#include "tools/reports/comparison_report.hpp"
-#include "tools/reports/estimate_report.hpp"
-#include "tools/reports/host_report.hpp"
-#include "tools/reports/rank_report.hpp"
-#include "tools/reports/replay_report.hpp"
+#include "tools/reports/estimates/estimate_members.hpp"
+#include "tools/reports/host_members.hpp"
+#include "tools/reports/rank_members.hpp"
+#include "tools/reports/replay_members.hpp"
+#include "tools/reports/search_members.hpp"
 #include "tools/reports/simulate/simulate_report.hpp"
 #include "tools/reports/simulate/simulate_sentences.hpp"
 #include "tools/reports/simulate/simulate_tables.hpp"
 #include "tools/studies/trust_line.hpp"
-#include "tools/text/safe_text.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/options/plan_json.hpp"
 
 namespace highwater {
 namespace {
 
-boost::json::object breakdown_json(const CategoryBytes& bytes) {
-  boost::json::object object;
-  for (const auto& [name, part] : parts_of(bytes)) {
-    object[name] = part.count();
-  }
-  return object;
+constexpr std::string_view kSchema = "highwater.simulate/1";
+
+JsonMap<Bytes> categories_of(const Simulation& simulation) {
+  return {parts_of(simulation.peaks.run.at_peak)};
 }
 
-boost::json::object parts_json(const ProcessBreakdown& parts) {
-  boost::json::object object;
+JsonMap<Bytes> memory_parts(const ProcessBreakdown& parts) {
+  JsonMap<Bytes> map;
   for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
     std::string key(to_string(static_cast<MemoryPart>(i)));
     std::ranges::replace(key, ' ', '_');
-    object[key] = parts.bytes[i].count();
+    map.members.emplace_back(std::move(key), parts.bytes[i]);
   }
-  return object;
+  return map;
 }
 
-boost::json::value step_or_null(const std::optional<std::uint64_t>& step) {
-  return step ? boost::json::value(*step) : boost::json::value(nullptr);
+std::vector<SiteHolder> largest_holders(const Simulation& simulation) {
+  const auto& all = simulation.holders;
+  return {all.begin(),
+          all.begin() + static_cast<std::ptrdiff_t>(std::min(kHoldersShown, all.size()))};
 }
 
-boost::json::object site_json(const Site& site) {
-  return {{"operator", valid_utf8(site.op)},
-          {"autograd", valid_utf8(site.autograd)},
-          {"module", valid_utf8(site.module)}};
+struct Failure {
+  Site site;
+  PeakPlace place;
+};
+
+std::optional<Failure> failure_of(const Simulation& simulation) {
+  return simulation.failure
+             ? std::optional(Failure{simulation.failure_site, simulation.failure_place})
+             : std::nullopt;
 }
 
-boost::json::array steps_json(const Simulation& simulation) {
-  boost::json::array steps;
-  for (const StepPeak& step : simulation.peaks.steps) {
-    steps.push_back(
-        {{"step", step.step}, {"peak", usage_bytes_json(step.peak)}, {"complete", step.complete}});
+std::optional<Usage> first_step_peak(const Simulation& simulation) {
+  const auto& steps = simulation.peaks.steps;
+  return steps.empty() ? std::nullopt : std::optional(steps.front().peak);
+}
+
+std::optional<bool> is_margin_thin(const Simulation& simulation) {
+  return simulation.available && simulation.fits()
+             ? std::optional(is_thin(simulation.replay.result.peak.reserved, *simulation.available))
+             : std::nullopt;
+}
+
+std::optional<std::vector<std::string_view>> holding_gpus(const SimulationReport& report) {
+  if (!report.simulation.fits()) {
+    return std::nullopt;
   }
-  return steps;
-}
-
-boost::json::array phases_json(const Simulation& simulation) {
-  boost::json::array phases;
-  for (const PhasePeak& phase : simulation.peaks.phases) {
-    phases.push_back({{"step", step_or_null(phase.step)},
-                      {"phase", valid_utf8(phase.phase)},
-                      {"peak", usage_bytes_json(phase.peak)},
-                      {"end", usage_bytes_json(phase.end)}});
+  std::vector<std::string_view> names;
+  for (const Gpu* gpu : report.gpus) {
+    names.emplace_back(gpu->name);
   }
-  return phases;
+  return names;
 }
 
-boost::json::array holders_json(const Simulation& simulation) {
-  boost::json::array holders;
-  for (std::size_t i = 0; i < std::min(kHoldersShown, simulation.holders.size()); ++i) {
-    const SiteHolder& holder = simulation.holders[i];
-    boost::json::object object = site_json(holder.origin);
-    object["requested_bytes"] = holder.held.count();
-    object["blocks"] = holder.blocks;
-    holders.push_back(std::move(object));
-  }
-  return holders;
+struct BucketLine {
+  const BucketUse* use = nullptr;
+  BucketSize size;
+};
+
+std::optional<BucketLine> right_size(const BucketUse& use) {
+  return use.right ? std::optional(BucketLine{&use, *use.right}) : std::nullopt;
 }
 
-boost::json::value failure_json(const Simulation& simulation) {
-  if (!simulation.failure) {
-    return nullptr;
-  }
-  boost::json::object object = site_json(simulation.failure_site);
-  object["step"] = step_or_null(simulation.failure_place.step);
-  object["phase"] = valid_utf8(simulation.failure_place.phase);
-  return object;
-}
+}  // namespace
 
-boost::json::value bytes_or_null(std::optional<Bytes> bytes) {
-  return bytes ? boost::json::value(bytes->count()) : boost::json::value(nullptr);
-}
+template <>
+struct Members<Site> {
+  static constexpr auto kRows = std::to_array({
+      member<&Site::op>("operator", "the operator that asked for the memory"),
+      member<&Site::autograd>("autograd", "in the backward pass: the node of the graph"),
+      member<&Site::module>("module", "where in the model; layers.*: alike in all layers"),
+  });
+};
 
-boost::json::object outside_json(const OutsideMemory& outside) {
-  boost::json::array communicators;
-  for (const dist::Communicator& each : outside.communicators) {
-    communicators.push_back(
-        {{"axis", each.axis}, {"ranks", each.ranks}, {"bytes", each.memory.count()}});
-  }
-  return {{"bytes", outside.total().count()},
-          {"context_bytes", outside.context.count()},
-          {"source", outside.source},
-          {"communicators", std::move(communicators)}};
-}
+template <>
+struct Members<SiteHolder> {
+  static constexpr auto kRows = std::to_array({
+      members_of<&SiteHolder::origin>(),
+      member<&SiteHolder::held>("requested_bytes", "that it holds"),
+      member<&SiteHolder::blocks>("blocks", "how many there are"),
+  });
+};
 
-boost::json::array gpus_json(const std::vector<const Gpu*>& holding) {
-  boost::json::array gpus;
-  for (const Gpu* gpu : holding) {
-    gpus.emplace_back(gpu->name);
-  }
-  return gpus;
-}
+template <>
+struct Members<PeakPlace> {
+  static constexpr auto kRows = std::to_array({
+      member<&PeakPlace::step>("step", "counted from 0; null: before the first"),
+      member<&PeakPlace::phase>("phase", "forward, backward, optimizer, ..."),
+  });
+};
 
-boost::json::object remedy_json(const Remedy& remedy) {
-  return {{"options", valid_utf8(option_line(remedy.options))},
-          {"costs", words_json(remedy.costs)},
-          {"fits", remedy.fits},
-          {"peak_reserved_bytes", remedy.peak.count()},
-          {"available_bytes", remedy.available.count()},
-          {"spare_bytes", remedy.spare().count()}};
-}
+template <>
+struct Members<Failure> {
+  static constexpr auto kRows = std::to_array({
+      members_of<&Failure::site>(),
+      members_of<&Failure::place>(),
+  });
+};
 
-boost::json::array remedies_json(const std::vector<Remedy>& remedies) {
-  boost::json::array list;
-  for (const Remedy& remedy : remedies) {
-    list.push_back(remedy_json(remedy));
-  }
-  return list;
-}
+template <>
+struct Members<StepPeak> {
+  static constexpr auto kRows = std::to_array({
+      member<&StepPeak::step>("step", "counted from 0"),
+      member<[](const StepPeak& of) { return of.peak; }>("peak", "the highest values of the step"),
+      member<[](const StepPeak& of) { return of.complete; }>("complete",
+                                                             "false: memory ran out in it"),
+  });
+};
 
-/// Whether it fits and by how much, what it needs where it does not, and what would help.
-void add_room(const SimulationReport& report, boost::json::object& root) {
+template <>
+struct Members<PhasePeak> {
+  static constexpr auto kRows = std::to_array({
+      member<&PhasePeak::step>("step", "counted from 0; null: before the first"),
+      member<&PhasePeak::phase>("phase", "forward, backward, optimizer, ..."),
+      member<[](const PhasePeak& of) { return of.peak; }>("peak",
+                                                          "the highest values of the phase"),
+      member<[](const PhasePeak& of) { return of.end; }>("end", "the values at its end"),
+  });
+};
+
+template <>
+struct Members<dist::Communicator> {
+  static constexpr auto kRows = std::to_array({
+      member<&dist::Communicator::axis>("axis", "data parallel, tensor parallel, ..."),
+      member<&dist::Communicator::ranks>("ranks", "that it joins"),
+      member<&dist::Communicator::memory>("bytes", "its buffers on this GPU"),
+  });
+};
+
+template <>
+struct Members<OutsideMemory> {
+  static constexpr auto kRows = std::to_array({
+      member<&OutsideMemory::total>("bytes", "all that the process takes beside the allocator"),
+      member<&OutsideMemory::context>("context_bytes", "the CUDA context with its kernels"),
+      member<&OutsideMemory::source>("source", "the measurement that this is from"),
+      member<&OutsideMemory::communicators>("communicators", "those of NCCL"),
+  });
+};
+
+template <>
+struct Members<Remedy> {
+  static constexpr auto kRows = std::to_array({
+      member<[](const Remedy& of) { return option_line(of.options); }>("options", "what to change"),
+      member<&Remedy::costs>("costs", "what the change asks of the run"),
+      member<&Remedy::fits>("fits", "whether the plan then runs to its end"),
+      member<&Remedy::peak>("peak_reserved_bytes", "of the worst rank"),
+      member<&Remedy::available>("available_bytes", "to the allocator"),
+      member<&Remedy::spare>("spare_bytes", "available and not reserved"),
+  });
+};
+
+template <>
+struct Members<BucketLine> {
+  static constexpr auto kRows = std::to_array({
+      member<[](const BucketLine& of) { return of.size.mb; }>("bucket_mb",
+                                                              "MiB of a bucket's fp32 gradients"),
+      member<[](const BucketLine& of) { return of.size.buckets; }>("buckets", "of one rank"),
+      member<[](const BucketLine& of) { return of.size.elements; }>(
+          "elements", "of all buckets, filled or not"),
+      member<[](const BucketLine& of) { return of.use->empty(of.size); }>(
+          "empty_bytes", "of elements that no parameter fills"),
+  });
+};
+
+template <>
+struct Members<BucketUse> {
+  static constexpr auto kRows = std::to_array({
+      members_of<[](const BucketUse& of) {
+        return BucketLine{&of, of.chosen};
+      }>(),
+      member<&BucketUse::filled>("filled_elements", "elements of parameters"),
+      member<right_size>("right",
+                         "the largest smaller size of which less than a twentieth is empty; null: "
+                         "the chosen one is such a size"),
+  });
+};
+
+namespace {
+
+struct TrainedModel {
+  std::string name;
+  std::string_view family;
+  std::int64_t parameters = 0;
+  std::int64_t trainable = 0;
+  std::string source;
+};
+
+TrainedModel trained_model(const SimulationReport& report) {
   const Simulation& simulation = report.simulation;
-  const bool is_bounded = simulation.available && simulation.fits();
-  root["needed_bytes"] = bytes_or_null(simulation.needed);
-  root["is_margin_thin"] = is_bounded
-                               ? boost::json::value(is_thin(simulation.replay.result.peak.reserved,
-                                                            *simulation.available))
-                               : nullptr;
-  root["remedies"] = report.remedies ? boost::json::value(remedies_json(report.remedies->fitting))
-                                     : boost::json::value(nullptr);
-  root["nearest_remedy"] = report.remedies && report.remedies->together
-                               ? boost::json::value(remedy_json(*report.remedies->together))
-                               : boost::json::value(nullptr);
-  root["wider_margins"] = remedies_json(report.wider);
+  const ModelSpec& model = simulation.plan.model;
+  return {model.name, family_name(model), simulation.parameters(), simulation.trainable,
+          model.source};
 }
+
+std::optional<NodeHostMemory> host_memory(const SimulationReport& report) {
+  return report.simulation.host.highest() > 0 ? std::optional(node_host_memory(report.simulation))
+                                              : std::nullopt;
+}
+
+}  // namespace
+
+template <>
+struct Members<TrainedModel> {
+  static constexpr auto kRows = std::to_array({
+      member<&TrainedModel::name>("name", "as it was given"),
+      member<&TrainedModel::family>("family", "whose code it is"),
+      member<&TrainedModel::parameters>("parameters", "elements, of all ranks together"),
+      member<&TrainedModel::trainable>("trainable", "elements that the plan trains"),
+      member<&TrainedModel::source>("source", "where its sizes are from"),
+  });
+};
+
+template <>
+struct Members<SimulationReport> {
+  using Report = SimulationReport;
+  static constexpr auto kRows = std::to_array({
+      member<trained_model>("model", "what is trained"),
+      member<[](const Report& of) { return plan_json(of.simulation.plan); }>(
+          "plan", "every option of the plan with its value"),
+      member<[](const Report& of) {
+        return of.simulation.available ? std::optional(of.simulation.fits()) : std::nullopt;
+      }>("fits", "whether it runs to its end; null: no memory was given to fit in"),
+      member<[](const Report& of) { return verdict(of.simulation, of.gpus); }>("verdict",
+                                                                               "the same in words"),
+      members_of<[](const Report& of) { return ListedReplay{&of.simulation.replay}; }>(),
+      member<[](const Report& of) { return of.simulation.available; }>(
+          "available_bytes", "what the allocator could take; null: unlimited"),
+      member<[](const Report& of) { return of.simulation.outside; }>(
+          "outside_allocator", "what the process takes of the device beside the allocator"),
+      member_if_known<host_memory>("host_memory", "of plans that use it"),
+      member_if_known<[](const Report& of) { return of.simulation.buckets; }>(
+          "optimizer_buckets", "how full the buckets of a distributed optimizer are"),
+      member<[](const Report& of) { return first_step_peak(of.simulation); }>(
+          "first_step_peak", "the highest values of the first step"),
+      member<[](const Report& of) { return of.simulation.steady_peak(); }>(
+          "steady_peak", "of all steps but the first; null: there are none"),
+      member<[](const Report& of) { return of.simulation.peaks.steps; }>("steps",
+                                                                         "each step in order"),
+      member<[](const Report& of) { return of.simulation.peaks.phases; }>("phases",
+                                                                          "each phase in order"),
+      member<[](const Report& of) { return categories_of(of.simulation); }>(
+          "breakdown_at_peak", "bytes of each category of tensors when most was allocated"),
+      member<[](const Report& of) { return of.simulation.peak_place; }>("peak_moment",
+                                                                        "when most was allocated"),
+      member<[](const Report& of) { return largest_holders(of.simulation); }>(
+          "holders_at_peak", "who holds it then, largest first"),
+      member<[](const Report& of) { return failure_of(of.simulation); }>(
+          "out_of_memory", "where memory ran out; null: nowhere"),
+      member_if_known<&Report::batches>("find_batch", "with --find-batch"),
+      member<[](const Report& of) { return of.simulation.needed; }>(
+          "needed_bytes",
+          "the least memory for the allocator with which the run goes to its end, where memory "
+          "ran out"),
+      member<[](const Report& of) { return is_margin_thin(of.simulation); }>(
+          "is_margin_thin",
+          "whether so little is left that a small change may tip it; null: it does "
+          "not fit, or memory is unlimited"),
+      member<[](const Report& of) {
+        return of.remedies ? std::optional(of.remedies->fitting) : std::nullopt;
+      }>("remedies", "changes with which it would fit, cheapest first; null: it fits"),
+      member<[](const Report& of) { return of.remedies ? of.remedies->together : std::nullopt; }>(
+          "nearest_remedy", "where no single change suffices: all that go together"),
+      member<&Report::wider>("wider_margins", "changes that would widen a thin margin"),
+      member<holding_gpus>("gpus_that_hold",
+                           "known GPUs on which it fits, smallest first; null: it does not fit"),
+      member<[](const Report& of) { return memory_parts(of.simulation.parts); }>(
+          "parts_at_peak", "bytes of each part of the process's memory at that moment"),
+      member<[](const Report& of) { return of.estimates.compared; }>(
+          "estimates", "closed forms that apply, beside the simulation"),
+      member<[](const Report& of) { return of.estimates.is_complete; }>(
+          "estimates_compared_with_complete_run", "false: with the run until memory ran out"),
+      member<[](const Report& of) { return refusals_of(of.estimates.refused); }>(
+          "estimates_not_applicable", "the others"),
+      member<[](const Report& of) { return of.simulation.plan.parallel.rank; }>(
+          "rank", "the rank that the figures are of"),
+      member<[](const Report& of) { return rank_lines(of.ranks); }>(
+          "ranks", "the kinds of ranks that were simulated"),
+      member<[](const Report& of) { return rank_imbalance(of.ranks); }>(
+          "imbalance", "in what ranks differ, and why"),
+      member<[](const Report& of) { return of.ranks.classes; }>(
+          "rank_classes", "how many kinds of ranks there are"),
+      member_if_known<&Report::budget>("budget", "the options that limit the run"),
+      member<[](const Report& of) { return simulation_trust_line(of.simulation); }>(
+          "trust", "what the figures were checked against"),
+  });
+};
+
+namespace {
 
 MetricValue metric_of(const boost::json::value& value) {
   switch (value.kind()) {
@@ -179,75 +340,18 @@ void flatten(const std::string& key, const boost::json::value& value, MetricList
   }
 }
 
-boost::json::object bucket_size_json(const BucketUse& use, const BucketSize& size) {
-  return {{"bucket_mb", size.mb},
-          {"buckets", size.buckets},
-          {"elements", size.elements},
-          {"empty_bytes", use.empty(size).count()}};
-}
-
-boost::json::object buckets_json(const BucketUse& use) {
-  boost::json::object object = bucket_size_json(use, use.chosen);
-  object["filled_elements"] = use.filled;
-  object["right"] = use.right ? boost::json::value(bucket_size_json(use, *use.right)) : nullptr;
-  return object;
-}
-
 }  // namespace
 
 boost::json::object simulation_json(const SimulationReport& report) {
-  const Simulation& simulation = report.simulation;
-  boost::json::object root{{"schema", "highwater.simulate/1"}};
-  const auto& model = simulation.plan.model;
-  root["model"] = {{"name", valid_utf8(model.name)},
-                   {"family", family_name(model)},
-                   {"parameters", simulation.parameters()},
-                   {"trainable", simulation.trainable},
-                   {"source", valid_utf8(model.source)}};
-  root["plan"] = plan_json(simulation.plan);
-  root["fits"] = simulation.available ? boost::json::value(simulation.fits()) : nullptr;
-  root["verdict"] = valid_utf8(verdict(simulation, report.gpus));
-  for (auto& [key, value] : replay_json(simulation.replay)) {
+  boost::json::object root{{"schema", kSchema}};
+  for (auto& [key, value] : object_json(report)) {
     root[key] = std::move(value);
   }
-  root["available_bytes"] = bytes_or_null(simulation.available);
-  root["outside_allocator"] = outside_json(simulation.outside);
-  if (simulation.host.highest() > 0) {
-    root["host_memory"] = host_json(node_host_memory(simulation));
-  }
-  if (simulation.buckets) {
-    root["optimizer_buckets"] = buckets_json(*simulation.buckets);
-  }
-  const auto& steps = simulation.peaks.steps;
-  const auto steady = simulation.steady_peak();
-  root["first_step_peak"] =
-      steps.empty() ? boost::json::value(nullptr) : usage_bytes_json(steps.front().peak);
-  root["steady_peak"] = steady ? boost::json::value(usage_bytes_json(*steady)) : nullptr;
-  root["steps"] = steps_json(simulation);
-  root["phases"] = phases_json(simulation);
-  root["breakdown_at_peak"] = breakdown_json(simulation.peaks.run.at_peak);
-  root["peak_moment"] = {{"step", step_or_null(simulation.peak_place.step)},
-                         {"phase", valid_utf8(simulation.peak_place.phase)}};
-  root["holders_at_peak"] = holders_json(simulation);
-  root["out_of_memory"] = failure_json(simulation);
-  if (report.batches) {
-    root["find_batch"] = value_search_json(*report.batches, "batch");
-  }
-  add_room(report, root);
-  root["gpus_that_hold"] = simulation.fits() ? boost::json::value(gpus_json(report.gpus)) : nullptr;
-  root["parts_at_peak"] = parts_json(simulation.parts);
-  root["estimates"] = comparison_json(report.estimates);
-  root["estimates_compared_with_complete_run"] = report.estimates.is_complete;
-  root["estimates_not_applicable"] = refusals_json(report.estimates.refused);
-  root["rank"] = simulation.plan.parallel.rank;
-  root["ranks"] = ranks_json(report.ranks);
-  root["imbalance"] = imbalance_json(report.ranks);
-  root["rank_classes"] = report.ranks.classes;
-  if (report.budget) {
-    root["budget"] = budget_json(*report.budget);
-  }
-  root["trust"] = valid_utf8(simulation_trust_line(simulation));
   return root;
+}
+
+boost::json::object simulation_schema() {
+  return answer_schema<SimulationReport>("simulate", kSchema);
 }
 
 MetricList simulation_metrics(const SimulationReport& report) {

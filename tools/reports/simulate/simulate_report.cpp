@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "tools/engine/engine.hpp"
-#include "tools/reports/comparison_report.hpp"
 #include "tools/reports/diff/diff_report.hpp"
+#include "tools/reports/estimates/comparison_report.hpp"
 #include "tools/reports/host_report.hpp"
 #include "tools/reports/left_out.hpp"
 #include "tools/reports/rank_report.hpp"

@@ -36,6 +36,9 @@ struct SimulationReport {
 /// One object: the keys of a device of `replay` at top level and what a plan adds.
 boost::json::object simulation_json(const SimulationReport& report);
 
+/// The schema of it.
+boost::json::object simulation_schema();
+
 /// Every number under its JSON key, lists numbered: what CSV shows.
 MetricList simulation_metrics(const SimulationReport& report);
 

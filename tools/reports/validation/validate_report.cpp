@@ -9,7 +9,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/reports/replay_report.hpp"
+#include "tools/reports/replay_members.hpp"
 #include "tools/reports/validation/error_columns.hpp"
 #include "tools/reports/validation/recorded_estimates_report.hpp"
 #include "tools/text/report.hpp"
@@ -94,8 +94,8 @@ json::value outside_json(const StepValidation& step) {
 }
 
 json::object step_json(const StepValidation& step) {
-  json::object object{{"step", step.step}, {"recorded", usage_bytes_json(step.recorded)}};
-  object["simulated"] = step.simulated ? json::value(usage_bytes_json(*step.simulated)) : nullptr;
+  json::object object{{"step", step.step}, {"recorded", object_json(step.recorded)}};
+  object["simulated"] = step.simulated ? json::value(object_json(*step.simulated)) : nullptr;
   json::object& errors = object["error"].emplace_object();
   for (const NamedFigure& entry : kFigures) {
     const auto error = error_of(step, entry.figure);

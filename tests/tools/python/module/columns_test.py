@@ -1,6 +1,6 @@
 """Rows of answers as typed columns: columns_test.py PACKAGE_FOLDER
 
-What a Parquet file holds is compared with the JSON; the types are those of tools/schemas. Exit code 4 (skipped)
+What a Parquet file holds is compared with the JSON; the types are those of the command's schema. Exit code 4 (skipped)
 without pyarrow or pandas.
 """
 import json

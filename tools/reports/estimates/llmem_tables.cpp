@@ -1,4 +1,4 @@
-#include "tools/reports/llmem_tables.hpp"
+#include "tools/reports/estimates/llmem_tables.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,6 @@
 // Closed forms beside a simulation as text and as JSON: the part of `simulate` that they fill.
 #pragma once
 
-#include <boost/json/fwd.hpp>
-
 #include "tools/studies/compared_estimates.hpp"
 #include "tools/text/metrics.hpp"
 
@@ -13,7 +11,5 @@ Table comparison_table(const EstimateComparison& comparison);
 
 /// One form reconciled with the simulation, line by line with the largest details, drawn as bars.
 Table reconciliation_table(const ComparedEstimate& compared);
-
-boost::json::array comparison_json(const EstimateComparison& comparison);
 
 }  // namespace highwater

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <boost/json/fwd.hpp>
-
 #include "tools/text/output_format.hpp"
 #include "workloads/estimates/evaluate.hpp"
 
@@ -20,9 +18,5 @@ struct EstimateReport {
 };
 
 std::string estimate_report(const EstimateReport& estimate, OutputFormat format);
-
-/// A form's description, its answer and its terms; what `estimate` and `simulate` have in common.
-boost::json::object outcome_json(const FormulaOutcome& outcome);
-boost::json::array refusals_json(const std::vector<FormulaOutcome>& outcomes);
 
 }  // namespace highwater

@@ -1,4 +1,4 @@
-#include "tools/reports/estimate_report.hpp"
+#include "tools/reports/estimates/estimate_report.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/reports/estimates/estimate_members.hpp"
 #include "tools/text/plural.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
@@ -26,14 +27,10 @@ std::string deepspeed_gb(double bytes) {
   return fmt::format("{:.2f}GB", bytes / kGib);
 }
 
-json::array parts_json(PartSet parts) {
-  json::array array;
-  for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
-    if (parts.contains(static_cast<MemoryPart>(i))) {
-      array.emplace_back(to_string(static_cast<MemoryPart>(i)));
-    }
-  }
-  return array;
+std::vector<FormulaOutcome> applicable(const std::vector<FormulaOutcome>& outcomes) {
+  std::vector<FormulaOutcome> some;
+  std::ranges::copy_if(outcomes, std::back_inserter(some), &FormulaOutcome::applies);
+  return some;
 }
 
 Table overview_table(const EstimateReport& report) {
@@ -46,20 +43,14 @@ Table overview_table(const EstimateReport& report) {
        [](const Outcome& outcome) { return bytes_text(outcome.estimate.bytes()); }},
       {"", "assumptions broken", right,
        [](const Outcome& outcome) { return outcome.broken.size(); }}};
-  std::vector<Outcome> rows;
-  std::ranges::copy_if(report.outcomes, std::back_inserter(rows), &Outcome::applies);
-  return tabulate("Closed forms, per GPU", kColumns, rows);
+  return tabulate("Closed forms, per GPU", kColumns, applicable(report.outcomes));
 }
 
 Table refusal_table(const std::vector<FormulaOutcome>& outcomes) {
   using enum Align;
-  static const Columns<FormulaOutcome> kColumns{
-      {"name", "form", left, [](const FormulaOutcome& outcome) { return outcome.formula->name; }},
-      {"reason", "because", left, &FormulaOutcome::refusal}};
-  std::vector<FormulaOutcome> rows;
-  std::ranges::copy_if(outcomes, std::back_inserter(rows),
-                       [](const FormulaOutcome& outcome) { return !outcome.applies(); });
-  return tabulate("Not applicable", kColumns, rows);
+  static const Columns<Refusal> kColumns{{"", "form", left, &Refusal::name},
+                                         {"", "because", left, &Refusal::reason}};
+  return tabulate("Not applicable", kColumns, refusals_of(outcomes));
 }
 
 /// A term of a form, or its total.
@@ -76,12 +67,10 @@ const Columns<TermRow>& term_columns() {
   using enum Align;
   static const Columns<TermRow> kColumns{
       {"", "form", left, &TermRow::form},
-      {"name", "term", left, &TermRow::name},
-      {"equation", "equation", left, &TermRow::equation},
+      {"", "term", left, &TermRow::name},
+      {"", "equation", left, &TermRow::equation},
       {"", "memory", right, [](const TermRow& row) { return bytes_text(row.bytes); }},
-      {"bytes", "bytes", right, &TermRow::whole_bytes},
-      {"covers", "", left,
-       [](const TermRow& row) { return nested([row] { return parts_json(row.covers); }); }}};
+      {"", "bytes", right, &TermRow::whole_bytes}};
   return kColumns;
 }
 
@@ -113,17 +102,14 @@ Table term_table(const FormulaOutcome& outcome) {
 const Columns<FormulaVariant>& variant_columns() {
   using enum Align;
   const auto gigabytes = [](double FormulaVariant::*member) {
-    return [member](const FormulaVariant& row) {
-      return Cell(std::llround(row.*member)).shown_as(deepspeed_gb(row.*member));
-    };
+    return [member](const FormulaVariant& row) { return deepspeed_gb(row.*member); };
   };
   static const Columns<FormulaVariant> kColumns{
-      {"options", "options", left, &FormulaVariant::label},
-      {"gpu_bytes", "per GPU", right, gigabytes(&FormulaVariant::gpu_bytes)},
-      {"host_bytes", "per CPU", right, gigabytes(&FormulaVariant::host_bytes)},
-      {"pinned_bytes", "pinned, of CPU", right, [](const FormulaVariant& row) {
-         return Cell(std::llround(row.pinned_bytes))
-             .shown_as(row.pinned_bytes > 0 ? deepspeed_gb(row.pinned_bytes) : "");
+      {"", "options", left, &FormulaVariant::label},
+      {"", "per GPU", right, gigabytes(&FormulaVariant::gpu_bytes)},
+      {"", "per CPU", right, gigabytes(&FormulaVariant::host_bytes)},
+      {"", "pinned, of CPU", right, [](const FormulaVariant& row) {
+         return row.pinned_bytes > 0 ? deepspeed_gb(row.pinned_bytes) : "";
        }}};
   return kColumns;
 }
@@ -214,16 +200,6 @@ Table all_terms(const EstimateReport& estimate) {
   return tabulate("", pick(term_columns(), {"form", "term", "equation", "bytes"}), rows);
 }
 
-json::array estimates_json(const EstimateReport& estimate) {
-  json::array estimates;
-  for (const FormulaOutcome& outcome : estimate.outcomes) {
-    if (outcome.applies()) {
-      estimates.push_back(outcome_json(outcome));
-    }
-  }
-  return estimates;
-}
-
 void add_json(const EstimateReport& estimate, Report& report) {
   const EstimateInputs& inputs = estimate.inputs;
   report.json("plan", [&] { return plan_json(inputs.plan); });
@@ -237,30 +213,38 @@ void add_json(const EstimateReport& estimate, Report& report) {
         {"gpus_per_node", inputs.gpus_per_node}, {"nodes", inputs.nodes}, {"gpus", inputs.gpus()}};
   });
   report.json("notes", [&] { return words_json(estimate.notes); });
-  report.json("estimates", [&] { return estimates_json(estimate); });
-  report.json("not_applicable", [&] { return refusals_json(estimate.outcomes); });
+  report.json("estimates", [&] { return value_json(applicable(estimate.outcomes)); });
+  report.json("not_applicable", [&] { return value_json(refusals_of(estimate.outcomes)); });
+}
+
+std::vector<std::string_view> part_names(PartSet parts) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < kMemoryPartCount; ++i) {
+    if (parts.contains(static_cast<MemoryPart>(i))) {
+      names.push_back(to_string(static_cast<MemoryPart>(i)));
+    }
+  }
+  return names;
 }
 
 }  // namespace
 
-json::object outcome_json(const FormulaOutcome& outcome) {
-  const Formula& formula = *outcome.formula;
-  json::object object{{"name", formula.name},
-                      {"title", formula.title},
-                      {"about", to_string(formula.scope)},
-                      {"bytes", std::llround(outcome.estimate.bytes())},
-                      {"equation", formula.equation},
-                      {"source", formula.source},
-                      {"assumptions", formula.assumptions},
-                      {"known_errors", formula.known_errors},
-                      {"broken_assumptions", words_json(outcome.broken)}};
-  object["terms"] = rows_json(tabulate("", term_columns(), term_rows(outcome)));
-  object["variants"] = rows_json(tabulate("", variant_columns(), outcome.variants));
-  return object;
+std::vector<TermLine> term_lines(const FormulaOutcome& outcome) {
+  std::vector<TermLine> lines;
+  for (const TermRow& row : term_rows(outcome)) {
+    lines.push_back({row.name, row.equation, row.whole_bytes, part_names(row.covers)});
+  }
+  return lines;
 }
 
-json::array refusals_json(const std::vector<FormulaOutcome>& outcomes) {
-  return rows_json(refusal_table(outcomes));
+std::vector<Refusal> refusals_of(const std::vector<FormulaOutcome>& outcomes) {
+  std::vector<Refusal> refusals;
+  for (const FormulaOutcome& outcome : outcomes) {
+    if (!outcome.applies()) {
+      refusals.push_back({outcome.formula->name, outcome.refusal});
+    }
+  }
+  return refusals;
 }
 
 std::string estimate_report(const EstimateReport& estimate, OutputFormat format) {

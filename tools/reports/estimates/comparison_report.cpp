@@ -1,52 +1,18 @@
-#include "tools/reports/comparison_report.hpp"
+#include "tools/reports/estimates/comparison_report.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/reports/estimate_report.hpp"
-#include "tools/text/safe_text.hpp"
+#include "tools/reports/estimates/estimate_members.hpp"
 
 namespace highwater {
 namespace {
 
-namespace json = boost::json;
-
 /// "-" where there is nothing to compare with.
-Cell error_or_dash(const std::optional<double>& error) {
-  return Cell(error).shown_as(error ? percent_text(*error) : "-");
-}
-
-constexpr std::size_t kDetailsShown = 5;
-
-json::object line_json(const ReconciliationLine& line) {
-  json::object object{{"name", line.name},
-                      {"terms", words_json(line.terms)},
-                      {"estimated_bytes", line.estimated},
-                      {"simulated_bytes", line.simulated},
-                      {"to_add_bytes", line.difference()}};
-  json::array details;
-  for (std::size_t i = 0; i < std::min(kDetailsShown, line.details.size()); ++i) {
-    details.push_back({{"what", valid_utf8(line.details[i].origin)},
-                       {"bytes", line.details[i].held.count()},
-                       {"blocks", line.details[i].blocks}});
-  }
-  object["largest"] = std::move(details);
-  return object;
-}
-
-json::object reconciliation_json(const Reconciliation& reconciliation) {
-  json::object object{{"estimated_bytes", reconciliation.estimated},
-                      {"simulated_bytes", reconciliation.simulated},
-                      {"to_add_bytes", reconciliation.difference()}};
-  json::array lines;
-  for (const ReconciliationLine& line : reconciliation.lines) {
-    lines.push_back(line_json(line));
-  }
-  object["lines"] = std::move(lines);
-  return object;
+std::string error_or_dash(const std::optional<double>& error) {
+  return error ? percent_text(*error) : "-";
 }
 
 /// A bar to the right of the middle for what a form lacks, to the left for what it has too much.
@@ -109,47 +75,28 @@ std::vector<ReconciliationRow> reconciliation_rows(const Reconciliation& reconci
   return rows;
 }
 
-Cell compared_peak_cell(const ComparedEstimate& compared) {
-  const FormulaScope scope = compared.outcome.formula->scope;
-  return Cell(compared.peak)
-      .shown_as(fmt::format("{} {}", to_iec(compared.peak), simulated_peak_name(scope)));
+std::string compared_peak(const ComparedEstimate& compared) {
+  return fmt::format("{} {}", to_iec(compared.peak),
+                     simulated_peak_name(compared.outcome.formula->scope));
 }
 
-const Columns<ComparedEstimate>& comparison_columns() {
+}  // namespace
+
+Table comparison_table(const EstimateComparison& comparison) {
   using enum Align;
   using Row = ComparedEstimate;
   static const Columns<Row> kColumns{
       {"", "form", left, [](const Row& row) { return row.outcome.formula->name; }},
       {"", "about", left, [](const Row& row) { return to_string(row.outcome.formula->scope); }},
       {"", "estimate", right, [](const Row& row) { return bytes_text(row.bytes()); }},
-      {"compared_with", "", left,
-       [](const Row& row) { return simulated_peak_name(row.outcome.formula->scope); }},
-      {"simulated_peak_bytes", "simulated peak", right, compared_peak_cell},
-      {"difference_bytes", "", right,
-       [](const Row& row) {
-         return std::llround(row.bytes()) - static_cast<std::int64_t>(row.peak.count());
-       }},
-      {"error_vs_simulated", "off by", right,
-       [](const Row& row) { return error_or_dash(row.error()); }},
-      {"covered_bytes", "same parts simulated", right, [](const Row& row) { return row.covered; }},
-      {"error_vs_covered", "off by", right,
-       [](const Row& row) { return error_or_dash(row.error_of_covered()); }},
-      {"bridge", "", left, [](const Row& row) {
-         return nested([&row]() -> json::value { return reconciliation_json(row.reconciliation); });
-       }}};
-  return kColumns;
-}
-
-}  // namespace
-
-Table comparison_table(const EstimateComparison& comparison) {
-  const auto columns =
-      pick(comparison_columns(), {"form", "about", "estimate", "covered_bytes", "error_vs_covered",
-                                  "simulated_peak_bytes", "error_vs_simulated"});
+      {"", "same parts simulated", right, &Row::covered},
+      {"", "off by", right, [](const Row& row) { return error_or_dash(row.error_of_covered()); }},
+      {"", "simulated peak", right, compared_peak},
+      {"", "off by", right, [](const Row& row) { return error_or_dash(row.error()); }}};
   return tabulate(comparison.is_complete
                       ? "Closed forms compared with the simulation"
                       : "Closed forms compared with the simulation, up to where memory ran out",
-                  columns, comparison.compared);
+                  kColumns, comparison.compared);
 }
 
 Table reconciliation_table(const ComparedEstimate& compared) {
@@ -165,16 +112,11 @@ Table reconciliation_table(const ComparedEstimate& compared) {
       kColumns, reconciliation_rows(compared.reconciliation));
 }
 
-json::array comparison_json(const EstimateComparison& comparison) {
-  json::array array;
-  for (const ComparedEstimate& compared : comparison.compared) {
-    json::object object = outcome_json(compared.outcome);
-    for (auto& [key, value] : row_json(comparison_columns(), compared)) {
-      object[key] = std::move(value);
-    }
-    array.push_back(std::move(object));
-  }
-  return array;
+std::vector<Holder<std::string>> largest_of(const ReconciliationLine& line) {
+  constexpr std::size_t kListed = 5;
+  const auto end =
+      line.details.begin() + static_cast<std::ptrdiff_t>(std::min(kListed, line.details.size()));
+  return {line.details.begin(), end};
 }
 
 }  // namespace highwater
