@@ -24,6 +24,7 @@
 #include "tests/support/oracle/naive_allocator.hpp"
 #include "tests/support/recorded_releases.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace {

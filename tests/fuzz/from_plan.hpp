@@ -7,9 +7,10 @@
 
 #include "traces/error.hpp"
 #include "workloads/plan/options/read_plan.hpp"
-#include "workloads/plan/sources/combined_words.hpp"
-#include "workloads/plan/sources/plan_source.hpp"
-#include "workloads/plan/sources/programs/program.hpp"
+#include "workloads/plan/training_plan.hpp"
+#include "workloads/sources/combined_words.hpp"
+#include "workloads/sources/plan_source.hpp"
+#include "workloads/sources/programs/program.hpp"
 
 namespace highwater::fuzz {
 

@@ -1,7 +1,7 @@
 // Any text that a recording carries as its plan becomes options, or is refused with an InputError.
 #include "tests/fuzz/from_plan.hpp"
 #include "tests/fuzz/fuzz_input.hpp"
-#include "workloads/plan/sources/observed_run.hpp"
+#include "workloads/sources/observed_run.hpp"
 
 // The name and the types are libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

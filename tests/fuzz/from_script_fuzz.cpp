@@ -2,7 +2,7 @@
 // InputError; the plan in it becomes options, or is refused with reasons. Nothing of it is run.
 #include "tests/fuzz/from_plan.hpp"
 #include "tests/fuzz/fuzz_input.hpp"
-#include "workloads/plan/sources/settings/launch_line.hpp"
+#include "workloads/sources/settings/launch_line.hpp"
 
 // The name and the types are libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,7 +2,7 @@
 // options, or is refused with reasons. Nothing is run, and no other file is opened.
 #include "tests/fuzz/from_plan.hpp"
 #include "tests/fuzz/fuzz_input.hpp"
-#include "workloads/plan/sources/settings/read_settings.hpp"
+#include "workloads/sources/settings/read_settings.hpp"
 
 // The name and the types are libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

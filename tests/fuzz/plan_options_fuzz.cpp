@@ -14,6 +14,7 @@
 #include "traces/error.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::test {
 

@@ -1,7 +1,7 @@
 // The releases that most recordings were made with, whose rules the tests of the generator check.
 #pragma once
 
-#include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/versions.hpp"
 
 namespace highwater::test {
 

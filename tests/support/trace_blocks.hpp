@@ -9,6 +9,10 @@
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/training/generate.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::distributed_runs {
 
 inline ModelSpec small_gpt2() {

@@ -3,7 +3,8 @@
 #   highwater_room(workloads/nn LINK workloads/eager workloads/plan/pipeline)
 #
 # defines the target highwater_workloads_nn from every source in workloads/nn. LINK names the rooms
-# that it may include, directly or through them, and further targets. The rooms and their
+# that it includes, all of them and no others, and further targets; DEFINED_BY those that define what
+# a header further down declares, such as the forward of a family. The rooms and their
 # links are written to rooms.txt in the build folder for check_rooms.py (tools/python/checks), on
 # which every room depends: a wrong include fails the build with its line.
 #
@@ -49,13 +50,13 @@ function(highwater_link target)
 endfunction()
 
 function(highwater_room path)
-  cmake_parse_arguments(ARG "SEPARATE" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "" "LINK;DEFINED_BY" ${ARGN})
   highwater_room_target(${path} name)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cpp)
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE highwater_warnings highwater_libraries)
-  highwater_link(${name} ${ARG_LINK})
+  highwater_link(${name} ${ARG_LINK} ${ARG_DEFINED_BY})
   if(ARG_SEPARATE)
     highwater_compile_quickly(${name} SEPARATE)
   else()

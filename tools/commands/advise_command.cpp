@@ -4,7 +4,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/options/workload_question.hpp"
 #include "tools/reports/advise_report.hpp"
-#include "tools/studies/advise_run.hpp"
+#include "tools/studies/explanation/advise_run.hpp"
 
 namespace highwater {
 ExitCode run_advise(const Arguments& arguments, std::ostream& out) {

@@ -13,6 +13,9 @@ std::span<const Command> commands();
 ExitCode run_command(const Arguments& arguments, std::ostream& out);
 
 ExitCode run_simulate(const Arguments& arguments, std::ostream& out);
+/// About a plan alone: what run_simulate() answers unless it is asked about a fitted program or
+/// chance.
+ExitCode run_simulate_plan(const Arguments& arguments, std::ostream& out);
 ExitCode run_chance(const Arguments& arguments, std::ostream& out);
 ExitCode run_estimate(const Arguments& arguments, std::ostream& out);
 ExitCode run_generate(const Arguments& arguments, std::ostream& out);

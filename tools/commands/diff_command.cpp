@@ -22,7 +22,8 @@
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/parse_text.hpp"
-#include "workloads/plan/sources/observed_run.hpp"
+#include "workloads/plan/training_plan.hpp"
+#include "workloads/sources/observed_run.hpp"
 
 namespace highwater {
 namespace {

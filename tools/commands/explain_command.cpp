@@ -4,7 +4,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/options/workload_question.hpp"
 #include "tools/reports/explain_report.hpp"
-#include "tools/studies/explain_run.hpp"
+#include "tools/studies/explanation/explain_run.hpp"
 
 namespace highwater {
 ExitCode run_explain(const Arguments& arguments, std::ostream& out) {

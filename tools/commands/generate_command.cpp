@@ -10,14 +10,15 @@
 #include "tools/options/output_option.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/rank_option.hpp"
-#include "tools/studies/replay_run.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/replay_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 #include "workloads/graph/compute_graph.hpp"
 #include "workloads/graph/graphviz.hpp"
 #include "workloads/graph/liveness.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater {

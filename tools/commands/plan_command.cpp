@@ -21,6 +21,8 @@
 #include "traces/formats/bytes/byte_sink.hpp"
 #include "traces/parse_text.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/machine.hpp"
 
 namespace highwater {

@@ -17,6 +17,7 @@
 #include "traces/error.hpp"
 #include "traces/parse_text.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

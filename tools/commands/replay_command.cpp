@@ -16,7 +16,7 @@
 #include "tools/options/reading_options.hpp"
 #include "tools/reports/replay_output.hpp"
 #include "tools/studies/gate/check_run.hpp"
-#include "tools/studies/replay_run.hpp"
+#include "tools/studies/runs/replay_run.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 

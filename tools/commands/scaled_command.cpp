@@ -13,9 +13,10 @@
 #include "tools/options/plan_options.hpp"
 #include "tools/reports/scaling/scaled_report.hpp"
 #include "tools/studies/gate/check_run.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "traces/error.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

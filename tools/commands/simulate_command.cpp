@@ -1,4 +1,4 @@
-// highwater simulate: a plan's peaks, what they are made of, and whether it fits.
+// highwater simulate of a plan: its peaks, what they are made of, and whether it fits.
 #include <cmath>
 #include <ostream>
 
@@ -6,20 +6,19 @@
 #include <fmt/format.h>
 
 #include "tools/commands/commands.hpp"
-#include "tools/commands/scaled_command.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/engine/engine_comparison.hpp"
-#include "tools/options/chance_options.hpp"
 #include "tools/options/fleet_options.hpp"
 #include "tools/options/formula_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/rank_option.hpp"
 #include "tools/reports/simulate/simulate_report.hpp"
-#include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/estimates/compared_estimates.hpp"
 #include "tools/studies/gate/check_run.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/progress_line.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {
@@ -221,13 +220,7 @@ std::optional<BudgetVerdict> judge_plan(const SimulateCommand& command,
 
 }  // namespace
 
-ExitCode run_simulate(const Arguments& arguments, std::ostream& out) {
-  if (const auto scaled = scaled_arguments(arguments)) {
-    return run_simulate_scaled(*scaled, out);
-  }
-  if (asks_about_chance(arguments)) {
-    return run_chance(arguments, out);
-  }
+ExitCode run_simulate_plan(const Arguments& arguments, std::ostream& out) {
   const SimulateCommand command = parse_simulate(arguments);
   SimulationReport report = simulate_plan(command);
   report.budget = judge_plan(command, report.simulation);

@@ -13,6 +13,7 @@
 #include "tools/reports/sweep_report.hpp"
 #include "tools/studies/sweep/plan_outline.hpp"
 #include "tools/studies/sweep/sweep_run.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

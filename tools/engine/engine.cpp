@@ -10,6 +10,8 @@
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/options/plan_summary.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

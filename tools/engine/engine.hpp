@@ -8,6 +8,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// Chooses the engine of `plan` where it says auto, and gives a plan of PyTorch's the releases that
 /// run it. What keeps the engine from carrying it out is appended to `problems`; while there are
 /// others, no Python is asked.

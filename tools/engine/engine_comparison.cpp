@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/engine/engine.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -10,6 +10,7 @@
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

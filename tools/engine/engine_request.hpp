@@ -6,9 +6,9 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "workloads/plan/training_plan.hpp"
-
 namespace highwater {
+
+struct TrainingPlan;
 
 /// The options of `plan` that its framework and its other options do not imply, with underscores:
 /// what a script has to say.

@@ -27,6 +27,7 @@
 #include "traces/error.hpp"
 #include "traces/program_ban.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

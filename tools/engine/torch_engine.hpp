@@ -11,6 +11,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// The releases that a Python has.
 struct EngineReleases {
   std::string torch;         ///< "2.15.0+cu132"

@@ -7,8 +7,8 @@
 
 #include "tools/html/report_sites.hpp"
 #include "tools/reports/diff/peak_sizes_report.hpp"
+#include "tools/studies/explanation/peak_diff_run.hpp"
 #include "tools/studies/gate/memory_parts.hpp"
-#include "tools/studies/peak_diff_run.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {

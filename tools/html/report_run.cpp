@@ -8,7 +8,7 @@
 #include "sim/replay/observer_group.hpp"
 #include "tools/reports/explain_sentences.hpp"
 #include "tools/reports/simulate/simulate_sentences.hpp"
-#include "tools/studies/peak_diff_run.hpp"
+#include "tools/studies/explanation/peak_diff_run.hpp"
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {

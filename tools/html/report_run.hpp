@@ -9,7 +9,7 @@
 #include "sim/peak/moments.hpp"
 #include "sim/peak/peak_breakdown.hpp"
 #include "sim/peak/replay_history.hpp"
-#include "tools/studies/explain_run.hpp"
+#include "tools/studies/explanation/explain_run.hpp"
 
 namespace highwater {
 

@@ -17,6 +17,8 @@
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/formats/bytes/line_reader.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -16,7 +16,7 @@
 #include "traces/error.hpp"
 #include "workloads/plan/options/aliases.hpp"
 #include "workloads/plan/options/file_words.hpp"
-#include "workloads/plan/sources/combined_words.hpp"
+#include "workloads/sources/combined_words.hpp"
 
 namespace highwater {
 namespace {

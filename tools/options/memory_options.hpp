@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tools/options/command_line.hpp"
-#include "tools/studies/memory_request.hpp"
+#include "tools/studies/runs/memory_request.hpp"
 #include "traces/units.hpp"
 
 namespace highwater {

@@ -9,6 +9,7 @@
 #include "workloads/plan/options/aliases.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/words.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

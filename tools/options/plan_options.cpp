@@ -13,6 +13,7 @@
 #include "traces/formats/bytes/opened_inputs.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/options/aliases.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

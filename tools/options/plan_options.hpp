@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tools/options/command_line.hpp"
-#include "tools/studies/planned_run.hpp"
+#include "tools/studies/runs/planned_run.hpp"
 #include "workloads/plan/options/read_plan.hpp"
 
 namespace highwater {

@@ -15,11 +15,11 @@
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/formats/bytes/peeked_source.hpp"
-#include "workloads/plan/sources/configuration_file.hpp"
-#include "workloads/plan/sources/observed_run.hpp"
-#include "workloads/plan/sources/programs/program.hpp"
-#include "workloads/plan/sources/published_run.hpp"
-#include "workloads/plan/sources/settings/read_settings.hpp"
+#include "workloads/sources/configuration_file.hpp"
+#include "workloads/sources/observed_run.hpp"
+#include "workloads/sources/programs/program.hpp"
+#include "workloads/sources/published_run.hpp"
+#include "workloads/sources/settings/read_settings.hpp"
 
 namespace highwater {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/plan/sources/plan_source.hpp"
+#include "workloads/sources/plan_source.hpp"
 
 namespace highwater {
 

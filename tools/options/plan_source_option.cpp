@@ -12,10 +12,10 @@
 #include "tools/text/shell_word.hpp"
 #include "tools/text/table.hpp"
 #include "traces/parse_text.hpp"
-#include "workloads/plan/sources/combined_words.hpp"
-#include "workloads/plan/sources/programs/program.hpp"
-#include "workloads/plan/sources/published_run.hpp"
 #include "workloads/plan/training_plan.hpp"
+#include "workloads/sources/combined_words.hpp"
+#include "workloads/sources/programs/program.hpp"
+#include "workloads/sources/published_run.hpp"
 
 namespace highwater {
 namespace {

@@ -13,7 +13,7 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/variables_map.hpp>
 
-#include "workloads/plan/sources/plan_source.hpp"
+#include "workloads/sources/plan_source.hpp"
 
 namespace highwater {
 

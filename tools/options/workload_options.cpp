@@ -10,6 +10,7 @@
 #include "tools/options/plan_options.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/text/usage_errors.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/options/command_line.hpp"
-#include "tools/studies/workload.hpp"
+#include "tools/studies/runs/workload.hpp"
 
 namespace highwater {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/studies/advise_run.hpp"
+#include "tools/studies/explanation/advise_run.hpp"
 #include "tools/text/output_format.hpp"
 
 namespace highwater {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/studies/replay_run.hpp"
+#include "tools/studies/runs/replay_run.hpp"
 
 namespace highwater {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/studies/explain_run.hpp"
+#include "tools/studies/explanation/explain_run.hpp"
 
 namespace highwater {
 

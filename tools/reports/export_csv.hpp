@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/peak/live_bytes.hpp"
-#include "tools/studies/observed_run.hpp"
+#include "tools/studies/runs/observed_run.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 
 namespace highwater {

@@ -8,7 +8,7 @@
 // Source: Trace Event Format (Google, "Trace Event Format", the JSON Object Format).
 #pragma once
 
-#include "tools/studies/observed_run.hpp"
+#include "tools/studies/runs/observed_run.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
 
 namespace highwater {

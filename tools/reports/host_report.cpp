@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 
 #include "tools/reports/replay_report.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "workloads/estimates/terms/estimate_inputs.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/studies/peak_diff_run.hpp"
+#include "tools/studies/explanation/peak_diff_run.hpp"
 
 namespace highwater {
 

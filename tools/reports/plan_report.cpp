@@ -14,6 +14,7 @@
 #include "workloads/estimates/llmem/llmem_published.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -6,10 +6,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "tools/studies/plan_line.hpp"
+#include "tools/reports/plan_line.hpp"
 #include "tools/studies/plan_search/row_reasons.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/machine.hpp"
 
 namespace highwater {

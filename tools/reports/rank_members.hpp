@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tools/reports/replay_members.hpp"
-#include "tools/studies/rank_imbalance.hpp"
-#include "tools/studies/rank_peaks.hpp"
+#include "tools/studies/runs/rank_imbalance.hpp"
+#include "tools/studies/runs/rank_peaks.hpp"
 
 namespace highwater {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/reports/rank_members.hpp"
-#include "tools/studies/rank_imbalance.hpp"
+#include "tools/studies/runs/rank_imbalance.hpp"
 
 namespace highwater {
 namespace {

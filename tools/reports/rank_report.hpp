@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/studies/rank_peaks.hpp"
+#include "tools/studies/runs/rank_peaks.hpp"
 #include "tools/text/table.hpp"
 
 namespace highwater {

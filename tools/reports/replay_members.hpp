@@ -8,7 +8,7 @@
 #include "tools/json/members.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/gate/budget.hpp"
-#include "tools/studies/replay_run.hpp"
+#include "tools/studies/runs/replay_run.hpp"
 
 namespace highwater {
 

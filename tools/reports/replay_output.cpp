@@ -5,7 +5,7 @@
 
 #include "tools/reports/edit_members.hpp"
 #include "tools/reports/replay_report.hpp"
-#include "tools/studies/trust_line.hpp"
+#include "tools/studies/runs/trust_line.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/report.hpp"
 

@@ -8,7 +8,7 @@
 #include <boost/json/fwd.hpp>
 
 #include "tools/studies/gate/budget.hpp"
-#include "tools/studies/replay_run.hpp"
+#include "tools/studies/runs/replay_run.hpp"
 #include "tools/text/output_format.hpp"
 
 namespace highwater {

@@ -5,7 +5,7 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "tools/studies/replay_run.hpp"
+#include "tools/studies/runs/replay_run.hpp"
 #include "tools/text/metrics.hpp"
 
 namespace highwater {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "tools/json/members.hpp"
-#include "tools/studies/value_search.hpp"
+#include "tools/studies/runs/value_search.hpp"
 
 namespace highwater {
 

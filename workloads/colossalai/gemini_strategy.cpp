@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "workloads/colossalai/resize_storage.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::dist {
 

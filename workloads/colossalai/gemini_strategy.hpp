@@ -12,7 +12,12 @@
 
 #include "workloads/colossalai/gemini_manager.hpp"
 #include "workloads/colossalai/parameter_hooks.hpp"
+#include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/strategy.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::dist {
 

@@ -11,6 +11,7 @@
 #include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 #include "workloads/optim/parameter_groups.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 

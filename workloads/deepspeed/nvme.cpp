@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 namespace {

@@ -13,7 +13,10 @@
 #include <span>
 
 #include "workloads/deepspeed/sub_groups.hpp"
-#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::deepspeed {
 

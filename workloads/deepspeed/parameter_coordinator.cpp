@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater::deepspeed {
 
 using eager::Scoped;

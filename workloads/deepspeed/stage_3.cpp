@@ -7,6 +7,7 @@
 #include "workloads/deepspeed/nvme.hpp"
 #include "workloads/eager/host_copies.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 

@@ -8,6 +8,7 @@
 #include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/plan/deepspeed_release.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 namespace {

@@ -12,6 +12,10 @@
 #include "workloads/deepspeed/partitioned_parameter.hpp"
 #include "workloads/models/language_model.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::deepspeed {
 
 /// Where offload_param keeps partitions until they move to their flat buffer.

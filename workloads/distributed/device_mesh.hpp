@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::dist {
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "workloads/eager/graph_recorder.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::dist {
 

@@ -13,7 +13,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
-#include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::dist {
 

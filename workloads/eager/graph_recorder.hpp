@@ -12,6 +12,7 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "traces/stack_table.hpp"
 #include "workloads/eager/tensor.hpp"
 #include "workloads/graph/graph_recording.hpp"
 

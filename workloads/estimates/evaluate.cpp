@@ -1,6 +1,7 @@
 #include "workloads/estimates/evaluate.hpp"
 
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -15,6 +15,7 @@
 #include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/layers.hpp"
 #include "workloads/megatron/transformer_block.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
 namespace {

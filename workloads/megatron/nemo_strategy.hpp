@@ -5,6 +5,7 @@
 #pragma once
 
 #include "workloads/megatron/data_parallel/apex_adam.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/strategy.hpp"
 
 namespace highwater::megatron {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/plan/pipeline/megatron_schedule.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

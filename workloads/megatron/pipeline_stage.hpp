@@ -21,6 +21,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 class PipelineStage : public StepRunner {
  public:
   /// Loads `parts` of the batch of micro-batch `index`, counted over all steps.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workloads/plan/pipeline/stage_layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "workloads/megatron/gpt_model.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
 

@@ -7,6 +7,10 @@
 #include "workloads/megatron/data_parallel/optimizer.hpp"
 #include "workloads/strategy/strategy.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::megatron {
 
 class MegatronStrategy : public Strategy {

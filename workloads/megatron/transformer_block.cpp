@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "workloads/nn/checkpoint.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
 

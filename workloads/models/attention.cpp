@@ -4,6 +4,7 @@
 
 #include "workloads/nn/checkpoint.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::models {
 

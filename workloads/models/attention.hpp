@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "workloads/nn/module.hpp"
+#include "workloads/plan/model/family.hpp"
 
 namespace highwater::models {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/plan/version_profile.hpp"
 
 namespace highwater::models {

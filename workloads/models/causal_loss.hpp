@@ -11,6 +11,11 @@
 
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/loss.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::models {
 

@@ -8,6 +8,7 @@
 #include "workloads/models/positions.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::models {
 

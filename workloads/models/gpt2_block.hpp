@@ -9,6 +9,7 @@
 #include "workloads/models/mlp.hpp"
 #include "workloads/nn/cache.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/attention.hpp"
 
 namespace highwater::models {
 

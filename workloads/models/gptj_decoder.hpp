@@ -16,6 +16,7 @@
 #include "workloads/models/sinusoidal_rotary.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/masking.hpp"
+#include "workloads/plan/attention.hpp"
 
 namespace highwater::models {
 

@@ -2,6 +2,7 @@
 
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::models {
 

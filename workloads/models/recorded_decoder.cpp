@@ -10,6 +10,7 @@
 #include "workloads/models/torchtitan_style.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::models {
 

@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater::models {
 
 namespace {

@@ -1,5 +1,7 @@
 #include "workloads/nn/cache.hpp"
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater::nn {
 
 // A Python list drops its items from the last to the first.

@@ -4,6 +4,7 @@
 
 #include "workloads/nn/float8_linear.hpp"
 #include "workloads/nn/zero3_linear.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
 

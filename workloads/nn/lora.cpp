@@ -11,6 +11,7 @@
 #include "workloads/nn/dora.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/lora_targets.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
 

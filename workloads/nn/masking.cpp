@@ -7,6 +7,7 @@
 
 #include "traces/error.hpp"
 #include "workloads/plan/context_parallel.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
 

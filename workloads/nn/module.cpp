@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater::nn {
 
 namespace {
@@ -40,6 +42,14 @@ void convert_tensor(const Tensor& tensor, DType dtype, Category category) {
     tensor->dtype = dtype;
     tensor.runtime().categorize(tensor, category);
   }
+}
+
+double ModelContext::dropout(double configured) const {
+  return plan.dropout.value_or(configured);
+}
+
+bool ModelContext::is_eager() const {
+  return plan.attention == Attention::eager;
 }
 
 Module::Module(Module* parent, std::string name)

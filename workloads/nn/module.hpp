@@ -18,7 +18,10 @@
 #include "workloads/nn/forward_hooks.hpp"
 #include "workloads/nn/sharded_unit.hpp"
 #include "workloads/plan/pipeline/model_part.hpp"
-#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::nn {
 
@@ -42,11 +45,9 @@ struct ModelContext {
   }
 
   /// `configured`, unless the plan overrides all dropout probabilities.
-  [[nodiscard]] double dropout(double configured) const {
-    return plan.dropout.value_or(configured);
-  }
+  [[nodiscard]] double dropout(double configured) const;
 
-  [[nodiscard]] bool is_eager() const { return plan.attention == Attention::eager; }
+  [[nodiscard]] bool is_eager() const;
 };
 
 /// A module's class, as far as other code checks it with isinstance() in Python.

@@ -3,6 +3,7 @@
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
 #include "workloads/plan/deepspeed_release.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
 

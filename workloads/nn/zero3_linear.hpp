@@ -7,7 +7,10 @@
 #pragma once
 
 #include "workloads/eager/tensor.hpp"
-#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::nn {
 

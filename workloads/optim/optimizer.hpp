@@ -29,7 +29,6 @@
 
 #include "workloads/eager/node.hpp"
 #include "workloads/optim/algorithms.hpp"
-#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 

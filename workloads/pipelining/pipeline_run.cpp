@@ -4,6 +4,7 @@
 
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/plan/pipeline/torch_schedule.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::pipelining {
 namespace {

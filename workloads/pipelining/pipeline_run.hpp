@@ -14,6 +14,10 @@
 #include "workloads/plan/pipeline/pipeline_actions.hpp"
 #include "workloads/strategy/step_runner.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::pipelining {
 
 class PipelineRun : public StepRunner {

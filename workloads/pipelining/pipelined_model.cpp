@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::pipelining {
 namespace {

@@ -6,6 +6,7 @@
 #include "workloads/nn/blocks.hpp"
 #include "workloads/optim/clip_grad.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::pipelining {
 namespace {

@@ -12,6 +12,10 @@
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/strategy/strategy.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::pipelining {
 
 /// The index among all virtual stages, and among its rank's model chunks.

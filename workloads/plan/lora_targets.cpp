@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 

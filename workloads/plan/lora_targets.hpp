@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/plan/training_plan.hpp"
-
 namespace highwater {
+
+struct TrainingPlan;
 
 /// PEFT's word for all linear layers but the head (peft/utils/constants.py).
 inline constexpr std::string_view kAllLinear = "all-linear";

@@ -1,6 +1,7 @@
 #include "workloads/plan/version_profile.hpp"
 
 #include "workloads/plan/context_parallel.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 

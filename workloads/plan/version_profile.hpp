@@ -8,9 +8,10 @@
 #include <cstdint>
 
 #include "workloads/plan/model/release_profiles.hpp"
-#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// The profile of the plan's family at its release of transformers.
 VersionProfile version_profile(const TrainingPlan& plan);

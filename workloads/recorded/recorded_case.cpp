@@ -11,6 +11,7 @@
 #include "traces/release.hpp"
 #include "workloads/json/json_document.hpp"
 #include "workloads/json/json_field.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/recorded/recorded_options.hpp"
 #include "workloads/recorded/recorded_plan.hpp"
 

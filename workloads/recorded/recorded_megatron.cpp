@@ -8,6 +8,7 @@
 #include "workloads/plan/model/families/gpt2.hpp"
 #include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/model/families/mixtral.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/recorded/recorded_options.hpp"
 
 namespace highwater::recorded {

@@ -4,6 +4,10 @@
 
 #include "workloads/plan/options/option_table.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::recorded {
 namespace {
 

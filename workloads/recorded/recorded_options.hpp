@@ -16,7 +16,10 @@
 #include <fmt/format.h>
 
 #include "workloads/json/json_field.hpp"
-#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::recorded {
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/recorded/recorded_options.hpp"
 #include "workloads/recorded/recorded_zero.hpp"
 

@@ -12,6 +12,7 @@
 
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/recorded/recorded_megatron.hpp"
 #include "workloads/recorded/recorded_options.hpp"
 #include "workloads/recorded/recorded_parallelism.hpp"

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/recorded/recorded_options.hpp"
 
 namespace highwater::recorded {

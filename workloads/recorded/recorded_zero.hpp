@@ -2,7 +2,10 @@
 #pragma once
 
 #include "workloads/json/json_field.hpp"
-#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::recorded {
 

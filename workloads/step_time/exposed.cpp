@@ -4,6 +4,7 @@
 
 #include "workloads/plan/megatron_core.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::timing {
 namespace {

@@ -7,9 +7,12 @@
 // whoever reduces once a step does so during the last backward, if the program overlaps at all.
 #pragma once
 
-#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/collective.hpp"
 #include "workloads/step_time/layer_time.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::timing {
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater::timing {
 namespace {
 

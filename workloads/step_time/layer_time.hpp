@@ -8,9 +8,12 @@
 
 #include <array>
 
-#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/layer_sizes.hpp"
 #include "workloads/step_time/machine.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::timing {
 

@@ -6,6 +6,7 @@
 
 #include "workloads/plan/megatron_core.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/exposed.hpp"
 
 namespace highwater {

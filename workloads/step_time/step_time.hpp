@@ -11,10 +11,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/assumptions.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// What a step's time is made of, in the order of StepTime::parts.
 enum class StepPart : std::uint8_t {

@@ -8,6 +8,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// Whether accelerate prepares the model of this plan so.
 bool converts_outputs(const TrainingPlan& plan);
 

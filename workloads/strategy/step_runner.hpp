@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "workloads/kernels/attention.hpp"
-#include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/attention.hpp"
 
 namespace highwater {
 

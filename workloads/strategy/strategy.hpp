@@ -15,6 +15,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 class Strategy {
  public:
   Strategy() = default;

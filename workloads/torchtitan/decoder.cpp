@@ -7,6 +7,7 @@
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/torchtitan/complex_rotation.hpp"
 #include "workloads/torchtitan/context_parallel.hpp"
 #include "workloads/torchtitan/flex_attention.hpp"

@@ -4,6 +4,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::torchtitan {
 

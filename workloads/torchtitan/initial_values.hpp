@@ -8,7 +8,10 @@
 #include <cstdint>
 
 #include "workloads/nn/layers.hpp"
-#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::torchtitan {
 

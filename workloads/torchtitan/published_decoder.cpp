@@ -11,6 +11,7 @@
 #include "workloads/models/torchtitan_style.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/torchtitan/complex_rotation.hpp"
 
 namespace highwater::torchtitan {

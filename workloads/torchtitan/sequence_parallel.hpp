@@ -7,6 +7,7 @@
 #pragma once
 
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::torchtitan {
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/torchtitan/chunked_loss.hpp"
 
 namespace highwater::torchtitan {

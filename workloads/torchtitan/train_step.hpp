@@ -6,6 +6,7 @@
 #pragma once
 
 #include "workloads/models/language_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/torchtitan/flex_attention.hpp"

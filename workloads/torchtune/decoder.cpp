@@ -5,6 +5,7 @@
 #include "workloads/models/attention.hpp"
 #include "workloads/models/causal_loss.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/torchtune/linear.hpp"
 #include "workloads/torchtune/positions.hpp"
 

@@ -11,6 +11,7 @@
 #include "workloads/nn/quantized/torchao_nf4.hpp"
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::torchtune {
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workloads/models/causal_loss.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::torchtune {
 

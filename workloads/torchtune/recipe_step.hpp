@@ -7,6 +7,7 @@
 
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/models/language_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/step_runner.hpp"
 #include "workloads/strategy/strategy.hpp"
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/plan/context_parallel.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 

@@ -4,10 +4,11 @@
 #include <cstdint>
 
 #include "workloads/models/language_model.hpp"
-#include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/step_runner.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 class BatchLoader {
  public:

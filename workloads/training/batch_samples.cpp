@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 

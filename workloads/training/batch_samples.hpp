@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/batch_loader.hpp"
 
 namespace highwater {

@@ -7,11 +7,12 @@
 #include "traces/compact_trace.hpp"
 #include "workloads/eager/host_memory.hpp"
 #include "workloads/graph/graph_recording.hpp"
-#include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/bucket_use.hpp"
 #include "workloads/training/shown_shapes.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// Runs `plan` symbolically and returns every request to the allocator, with markers for step and
 /// phase (init, data, forward, loss, backward, clip, optimizer, zero_grad), the operator and module

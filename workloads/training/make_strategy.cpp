@@ -1,6 +1,7 @@
 #include "workloads/pipelining/wrapped_stages.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/optimizer_targets.hpp"
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/training/strategy_table.hpp"

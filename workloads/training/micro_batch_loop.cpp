@@ -11,6 +11,7 @@
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/precision.hpp"
 #include "workloads/plan/tensor_grid.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/converted_outputs.hpp"
 
 namespace highwater {

@@ -18,6 +18,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 class MicroBatchLoop : public StepRunner {
  public:
   /// All must outlive the loop.

@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "traces/compact_trace.hpp"
-#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// Two runs that differ by one round, in micro-batches per step.
 struct ShortRuns {

@@ -1,6 +1,7 @@
 #include "workloads/training/outside_memory.hpp"
 
 #include "traces/release.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

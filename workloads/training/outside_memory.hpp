@@ -10,9 +10,10 @@
 #include "traces/units.hpp"
 #include "workloads/distributed/communicators.hpp"
 #include "workloads/plan/gpu.hpp"
-#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 struct OutsideMemory {
   Bytes context;            ///< after the first iterations of a training run on one GPU

@@ -4,6 +4,7 @@
 #include "workloads/nn/lora.hpp"
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 

@@ -6,9 +6,10 @@
 
 #include "workloads/plan/dtype.hpp"
 #include "workloads/plan/model/model_spec.hpp"
-#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// What a parameter is to its module.
 enum class ParameterRole : std::uint8_t {

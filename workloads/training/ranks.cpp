@@ -14,6 +14,7 @@
 #include "workloads/plan/pipeline/stage_layers.hpp"
 #include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/plan/tensor_grid.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/parameters.hpp"
 #include "workloads/training/shards.hpp"
 

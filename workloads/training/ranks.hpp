@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// What ranks may differ in, as figures.
 struct RankTraits {

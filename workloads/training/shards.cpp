@@ -7,6 +7,7 @@
 
 #include "workloads/megatron/data_parallel/optimizer_shards.hpp"
 #include "workloads/models/language_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

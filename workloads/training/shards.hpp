@@ -9,10 +9,11 @@
 #include <set>
 #include <vector>
 
-#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/parameters.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// Numbers that distinguish shards.
 using ShardSignature = std::vector<std::int64_t>;

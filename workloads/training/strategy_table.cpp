@@ -16,6 +16,7 @@
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -13,6 +13,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// An engine with an optimizer of its own.
 struct StrategyRow {
   std::string_view name;

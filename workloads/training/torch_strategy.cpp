@@ -1,6 +1,7 @@
 #include "workloads/training/torch_strategy.hpp"
 
 #include "workloads/optim/parameter_groups.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

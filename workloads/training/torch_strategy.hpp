@@ -12,6 +12,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 class TorchStrategy : public Strategy {
  public:
   /// `plan` must outlive the strategy.

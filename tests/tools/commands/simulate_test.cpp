@@ -9,8 +9,9 @@
 
 #include "tests/support/temp_dir.hpp"
 #include "tests/tools/commands/simulated.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using namespace highwater::test;

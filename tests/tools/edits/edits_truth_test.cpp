@@ -11,7 +11,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tools/studies/observed_run.hpp"
+#include "tools/studies/runs/observed_run.hpp"
 
 using namespace highwater;
 

@@ -12,6 +12,7 @@
 #include "tools/engine/recorded_attributes.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using Catch::Matchers::Contains;

@@ -7,6 +7,7 @@
 #include "workloads/plan/model/model_width.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using Catch::Contains;

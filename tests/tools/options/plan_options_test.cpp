@@ -8,9 +8,10 @@
 #include <catch2/catch.hpp>
 
 #include "tools/commands/commands.hpp"
-#include "tools/studies/value_search.hpp"
+#include "tools/studies/runs/value_search.hpp"
 #include "workloads/plan/options/aliases.hpp"
 #include "workloads/plan/options/plan_json.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using Catch::Contains;

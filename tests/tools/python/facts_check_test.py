@@ -201,7 +201,7 @@ def compare_of(test, parts):
 
 
 class Tables(unittest.TestCase):
-    """As tests/workloads/plan/sources/rules/key_table_test.cpp has it."""
+    """As tests/workloads/sources/rules/key_table_test.cpp has it."""
 
     def test_names_come_before_patterns_and_own_rows_before_included_ones(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -15,15 +15,18 @@ import check_rooms  # noqa: E402
 
 ROOMS = "traces:\nsim: traces\ntools/studies: sim Boost::json\ntools/options: tools/studies\n"
 
+#: A header of each room, and one of the room that it links.
+ALL_LINKS_USED = {"traces/units.hpp": "vector", "sim/replay.hpp": "traces/units.hpp",
+                  "tools/studies/simulate.hpp": "sim/replay.hpp", "tools/options/parse.hpp": "tools/studies/simulate.hpp"}
+
 
 class TemporaryTree(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for header in ("traces/units.hpp", "sim/replay.hpp", "tools/studies/simulate.hpp",
-                       "tools/options/parse.hpp"):
-            self.write(header, "#pragma once\n")
+        for header, below in ALL_LINKS_USED.items():
+            self.write(header, f'#pragma once\n#include "{below}"\n')
 
     def write(self, name, text):
         path = self.root / name
@@ -34,8 +37,17 @@ class TemporaryTree(unittest.TestCase):
         return check_rooms.check(self.root, check_rooms.read_rooms(rooms))
 
     def test_includes_of_linked_rooms_pass(self):
-        self.write("tools/studies/run.cpp", '#include "sim/replay.hpp"\n#include "traces/units.hpp"\n')
+        self.write("tools/studies/run.cpp", '#include "sim/replay.hpp"\n')
         self.assertEqual(self.problems(), [])
+
+    def test_an_include_of_a_room_that_only_a_linked_room_links_is_found(self):
+        self.write("tools/studies/run.cpp", '#include "sim/replay.hpp"\n#include "traces/units.hpp"\n')
+        [problem] = self.problems()
+        self.assertIn("tools/studies/run.cpp:2: includes traces/units.hpp: tools/studies does not link traces", problem)
+
+    def test_a_link_that_nothing_includes_is_found(self):
+        [problem] = self.problems(ROOMS.replace("tools/studies: sim", "tools/studies: traces sim"))
+        self.assertEqual(problem, "tools/studies: links traces and includes nothing of it; remove the link")
 
     def test_an_include_against_the_links_is_found_with_its_line(self):
         self.write("sim/replay.cpp", '#include "sim/replay.hpp"\n\n#include "tools/studies/simulate.hpp"\n')
@@ -50,6 +62,7 @@ class TemporaryTree(unittest.TestCase):
         self.assertIn("tools/studies/run.cpp:1", problem)
 
     def test_rooms_in_a_circle_are_found(self):
+        self.write("traces/units.hpp", '#include "sim/replay.hpp"\n')
         [problem] = self.problems("traces: sim\nsim: traces\n")
         self.assertIn("traces -> sim -> traces", problem)
 

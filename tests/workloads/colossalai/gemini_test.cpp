@@ -15,6 +15,8 @@
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 

@@ -14,6 +14,8 @@
 #include "workloads/deepspeed/host_memory.hpp"
 #include "workloads/estimates/forms/zero_paper.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

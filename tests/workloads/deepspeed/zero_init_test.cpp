@@ -6,6 +6,8 @@
 
 #include "tests/support/recorded_releases.hpp"
 #include "tests/support/trace_blocks.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

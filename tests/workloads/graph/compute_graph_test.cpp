@@ -16,6 +16,7 @@
 #include "workloads/graph/graphviz.hpp"
 #include "workloads/graph/liveness.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "tests/support/recorded_releases.hpp"
+#include "workloads/plan/attention.hpp"
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater::testing {

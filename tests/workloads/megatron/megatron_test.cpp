@@ -20,6 +20,7 @@
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

@@ -9,6 +9,7 @@
 #include "tests/support/plan_words.hpp"
 #include "tests/workloads/megatron/megatron_plans.hpp"
 #include "workloads/megatron/data_parallel/param_and_grad_buffer.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using namespace highwater::megatron;

@@ -5,6 +5,7 @@
 #include "tests/workloads/megatron/megatron_plans.hpp"
 #include "workloads/megatron/pipeline_stage.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using namespace highwater::testing;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/plan_words.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

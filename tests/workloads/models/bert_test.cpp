@@ -5,6 +5,7 @@
 #include "sim/replay/replay.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

@@ -8,6 +8,8 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/tiny_llama.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/plan/version_profile.hpp"
 #include "workloads/training/generate.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "tests/workloads/recorded/recorded_digest.hpp"
 #include "workloads/eager/output_cache.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 

@@ -10,6 +10,7 @@
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/parameters.hpp"
 
 using namespace highwater;

@@ -11,6 +11,7 @@
 #include "tests/support/recorded_releases.hpp"
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using eager::Tensor;

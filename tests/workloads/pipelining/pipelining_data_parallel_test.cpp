@@ -10,6 +10,8 @@
 #include "tests/support/step_requests.hpp"
 #include "tests/workloads/pipelining/small_sizes.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

@@ -11,6 +11,8 @@
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/pipeline/torch_schedule.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/parameters.hpp"
 

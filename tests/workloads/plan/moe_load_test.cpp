@@ -9,6 +9,7 @@
 #include "tests/support/temp_dir.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using Catch::Contains;

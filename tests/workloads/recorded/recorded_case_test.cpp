@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "traces/error.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using Catch::Contains;

@@ -17,6 +17,8 @@
 #include "traces/request_trace.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/precision.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/collective.hpp"
 #include "workloads/step_time/layer_time.hpp"
 

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/trace_blocks.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using namespace highwater::distributed_runs;

@@ -9,6 +9,7 @@
 #include "sim/replay/compact_replay.hpp"
 #include "sim/replay/phase_peaks.hpp"
 #include "tests/support/plan_words.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

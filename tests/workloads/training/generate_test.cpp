@@ -15,6 +15,8 @@
 #include "workloads/plan/model/families/families.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/parameters.hpp"
 
 using namespace highwater;

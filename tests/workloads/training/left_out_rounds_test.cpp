@@ -8,6 +8,7 @@
 #include "tests/support/plan_words.hpp"
 #include "workloads/plan/pipeline/action_rounds.hpp"
 #include "workloads/plan/pipeline/megatron_schedule.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

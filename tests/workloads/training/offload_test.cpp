@@ -14,6 +14,8 @@
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/deepspeed/nvme.hpp"
 #include "workloads/eager/host_memory.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using namespace highwater::distributed_runs;

@@ -12,6 +12,7 @@
 #include "workloads/distributed/communicators.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "tests/support/plan_words.hpp"
 #include "tests/support/trace_equality.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

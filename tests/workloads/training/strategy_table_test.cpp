@@ -11,6 +11,8 @@
 #include <fmt/ranges.h>
 
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 

@@ -14,6 +14,7 @@
 #include "tools/options/plan_source_option.hpp"
 #include "tools/options/solving/margin_option.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

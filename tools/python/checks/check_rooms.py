@@ -2,8 +2,8 @@
 """Checks that includes follow the rooms: check_rooms.py SOURCE_DIR ROOMS_FILE
 
 ROOMS_FILE has a line per room, written by CMake: "workloads/nn: workloads/eager ...", the rooms that
-it links. A source may include headers of its own room and of the rooms that it links, directly or
-through them; no room links itself through others. A parser of options is included in tools/options,
+it links. A source may include headers of its own room and of the rooms that it links, not of those
+that these link; a room that is linked is included. No room links itself through others. A parser of options is included in tools/options,
 the rooms in it, and tools/commands only. No folder holds more than 40 sources and headers. Prints every line that is
 wrong and exits with 1.
 """
@@ -28,26 +28,23 @@ def read_rooms(text):
     return rooms
 
 
-def reach(rooms):
-    """{room: all rooms below it}, and the cycles found on the way."""
-    below, cycles, path = {}, [], []
+def cycles_of(rooms):
+    """The circles of links, each as the rooms on the way."""
+    done, cycles, path = set(), [], []
 
     def visit(room):
         if room in path:
             cycles.append(path[path.index(room):] + [room])
-            return set()
-        if room not in below:
+        elif room not in done:
             path.append(room)
-            found = set()
             for link in rooms.get(room, []):
-                found |= {link} | visit(link)
+                visit(link)
             path.pop()
-            below[room] = found
-        return below[room]
+            done.add(room)
 
     for room in rooms:
         visit(room)
-    return below, cycles
+    return cycles
 
 
 def sources_of(folder):
@@ -61,23 +58,32 @@ def includes_of(source):
         yield text.count("\n", 0, match.start(1)) + 1, match.group(1)
 
 
-def include_problem(room, header, rooms, below):
+def room_of(header):
+    return str(Path(header).parent)
+
+
+def include_problem(room, header, rooms):
     """Why `room` may not include `header`; None if it may."""
     if header.startswith(PARSER) and not room.startswith(PARSER_ROOMS):
         return f"the parser of options belongs in {' and '.join(PARSER_ROOMS)}"
-    target = str(Path(header).parent)
-    if target in rooms and target != room and target not in below[room]:
+    target = room_of(header)
+    if target in rooms and target != room and target not in rooms[room]:
         return (f"{room} does not link {target}; move the code, or add the link in "
                 f"{room.split('/')[0]}/CMakeLists.txt")
     return None
 
 
-def check_includes(root, room, rooms, below):
+def check_includes(root, room, rooms):
+    used = set()
     for source in sources_of(root / room):
         for line, header in includes_of(source):
-            problem = include_problem(room, header, rooms, below)
+            used.add(room_of(header))
+            problem = include_problem(room, header, rooms)
             if problem:
                 yield f"{source.relative_to(root)}:{line}: includes {header}: {problem}"
+    for link in rooms[room]:
+        if link not in used:
+            yield f"{room}: links {link} and includes nothing of it; remove the link"
 
 
 def check_sizes(root):
@@ -90,12 +96,11 @@ def check_sizes(root):
 
 
 def check(root, rooms):
-    below, cycles = reach(rooms)
-    problems = ["these rooms link each other in a circle: " + " -> ".join(c) for c in cycles]
+    problems = ["these rooms link each other in a circle: " + " -> ".join(c) for c in cycles_of(rooms)]
     problems += [f"{room}: links {link}, which is not a room"
                  for room, links in rooms.items() for link in links if link not in rooms]
     for room in rooms:
-        problems += check_includes(root, room, rooms, below)
+        problems += check_includes(root, room, rooms)
     return problems + list(check_sizes(root))
 
 

@@ -10,6 +10,7 @@
 #include "tools/text/plural.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -1,7 +1,7 @@
 // Closed forms beside a simulation as text and as JSON: the part of `simulate` that they fill.
 #pragma once
 
-#include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/estimates/compared_estimates.hpp"
 #include "tools/text/metrics.hpp"
 
 namespace highwater {

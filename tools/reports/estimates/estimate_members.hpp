@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/json/members.hpp"
-#include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/estimates/compared_estimates.hpp"
 #include "workloads/estimates/evaluate.hpp"
 
 namespace highwater {

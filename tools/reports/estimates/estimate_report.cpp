@@ -15,6 +15,7 @@
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/options/plan_json.hpp"
 #include "workloads/plan/options/plan_summary.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

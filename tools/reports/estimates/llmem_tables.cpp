@@ -13,6 +13,7 @@
 #include "workloads/estimates/llmem/llmem_published.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

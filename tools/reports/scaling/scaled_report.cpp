@@ -9,7 +9,7 @@
 #include "tools/reports/replay_members.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/reports/search_members.hpp"
-#include "tools/studies/trust_line.hpp"
+#include "tools/studies/runs/trust_line.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/plural.hpp"
 #include "tools/text/report.hpp"

@@ -11,9 +11,10 @@
 #include "tools/reports/simulate/simulate_report.hpp"
 #include "tools/reports/simulate/simulate_sentences.hpp"
 #include "tools/reports/simulate/simulate_tables.hpp"
-#include "tools/studies/trust_line.hpp"
+#include "tools/studies/runs/trust_line.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/options/plan_json.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

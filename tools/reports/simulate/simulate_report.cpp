@@ -14,7 +14,7 @@
 #include "tools/reports/replay_report.hpp"
 #include "tools/reports/simulate/simulate_sentences.hpp"
 #include "tools/reports/simulate/simulate_tables.hpp"
-#include "tools/studies/trust_line.hpp"
+#include "tools/studies/runs/trust_line.hpp"
 #include "tools/text/report.hpp"
 
 namespace highwater {

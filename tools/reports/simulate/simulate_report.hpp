@@ -9,11 +9,11 @@
 #include <boost/json/fwd.hpp>
 
 #include "tools/engine/engine_comparison.hpp"
-#include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/estimates/compared_estimates.hpp"
 #include "tools/studies/gate/budget.hpp"
 #include "tools/studies/plan_search/remedies.hpp"
-#include "tools/studies/rank_peaks.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/rank_peaks.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/output_format.hpp"
 

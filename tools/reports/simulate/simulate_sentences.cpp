@@ -8,6 +8,7 @@
 
 #include "tools/text/safe_text.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

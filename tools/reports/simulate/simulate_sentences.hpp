@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tools/studies/plan_search/remedies.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 
 namespace highwater {
 

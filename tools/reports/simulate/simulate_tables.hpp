@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/table.hpp"
 
 namespace highwater {

@@ -5,9 +5,10 @@
 #include <fmt/ranges.h>
 
 #include "tools/engine/engine.hpp"
-#include "tools/studies/plan_line.hpp"
+#include "tools/reports/plan_line.hpp"
 #include "tools/text/report.hpp"
 #include "workloads/plan/options/plan_json.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/outside_memory.hpp"
 
 namespace highwater {

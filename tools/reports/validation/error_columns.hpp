@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "tools/studies/error_summary.hpp"
+#include "tools/studies/estimates/error_summary.hpp"
 #include "tools/text/table.hpp"
 
 namespace highwater {

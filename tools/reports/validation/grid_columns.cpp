@@ -7,7 +7,7 @@
 
 #include "tools/reports/validation/error_columns.hpp"
 #include "tools/reports/validation/grid_report.hpp"
-#include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/estimates/compared_estimates.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {

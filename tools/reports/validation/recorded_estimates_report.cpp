@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 
 #include "tools/reports/validation/error_columns.hpp"
-#include "tools/studies/compared_estimates.hpp"
+#include "tools/studies/estimates/compared_estimates.hpp"
 
 namespace highwater {
 namespace {

@@ -13,6 +13,7 @@
 #include "tools/studies/chance/lagging_steps.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -10,8 +10,8 @@
 #include "tools/fleet/fleet.hpp"
 #include "tools/studies/chance/chance_summary.hpp"
 #include "tools/studies/chance/plan_steps.hpp"
+#include "tools/studies/runs/workload.hpp"
 #include "tools/studies/sweep/sweep_axes.hpp"
-#include "tools/studies/workload.hpp"
 
 namespace highwater {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "traces/error.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 namespace highwater {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_describe.hpp"
+#include "tools/studies/explanation/peak_diff_run.hpp"
 #include "tools/studies/gate/peak_words.hpp"
-#include "tools/studies/peak_diff_run.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 

@@ -12,7 +12,7 @@
 #include "sim/peak/peak_change.hpp"
 #include "tools/studies/gate/baseline.hpp"
 #include "tools/studies/gate/budget.hpp"
-#include "tools/studies/workload.hpp"
+#include "tools/studies/runs/workload.hpp"
 
 namespace highwater {
 

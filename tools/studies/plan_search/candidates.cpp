@@ -10,7 +10,9 @@
 
 #include "tools/engine/engine.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
 #include "workloads/plan/tensor_grid.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

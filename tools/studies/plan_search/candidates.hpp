@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tools/studies/plan_search/strategy_table.hpp"
+#include "workloads/plan/checkpoint.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/step_time.hpp"
 
 namespace highwater {

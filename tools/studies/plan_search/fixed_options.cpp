@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "traces/parse_text.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

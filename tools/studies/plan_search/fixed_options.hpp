@@ -16,6 +16,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// Values as the option table writes them.
 struct FixedOptions {
   OptionWords chosen;    ///< of options that the search would choose

@@ -1,5 +1,7 @@
 #include "tools/studies/plan_search/job_division.hpp"
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 

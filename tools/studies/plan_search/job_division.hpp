@@ -6,6 +6,8 @@
 
 #include "tools/studies/plan_search/candidates.hpp"
 #include "tools/studies/plan_search/strategy_search.hpp"
+#include "workloads/plan/gemini_options.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 

@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "tools/studies/plan_search/fixed_options.hpp"
-#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// Sizes of the axes. Their product is the number of GPUs, but for the last two, which are parts of
 /// dp * cp.

@@ -5,6 +5,7 @@
 #include "workloads/plan/megatron_core.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/layer_sizes.hpp"
 
 namespace highwater {

@@ -4,9 +4,10 @@
 #pragma once
 
 #include "traces/units.hpp"
-#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// Parameters, and with them either gradients and optimizer states, or optimizer states and what
 /// the micro-batches in flight keep for backward: inputs of matrix products and of checkpointed

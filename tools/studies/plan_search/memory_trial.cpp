@@ -8,8 +8,9 @@
 
 #include "allocator/settings/settings_change.hpp"
 #include "sim/replay/compact_replay.hpp"
-#include "tools/studies/replay_run.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/replay_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/ranks.hpp"
 
 namespace highwater {

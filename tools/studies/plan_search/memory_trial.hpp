@@ -11,11 +11,13 @@
 
 #include <vector>
 
-#include "tools/studies/memory_request.hpp"
-#include "tools/studies/planned_run.hpp"
+#include "tools/studies/runs/memory_request.hpp"
+#include "tools/studies/runs/planned_run.hpp"
 #include "workloads/training/shown_shapes.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 struct MemoryTrial {
   bool fits = false;

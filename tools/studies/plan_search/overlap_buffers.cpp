@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/step_time.hpp"
 
 namespace highwater {

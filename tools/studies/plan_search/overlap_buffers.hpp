@@ -2,10 +2,11 @@
 #pragma once
 
 #include "traces/units.hpp"
-#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/assumptions.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// Ten buffers of a micro-batch's tokens by the hidden size, allocated by the CUDA driver and
 /// shared among the ranks: one for each of a layer's products and directions that overlaps

@@ -4,6 +4,7 @@
 
 #include "workloads/estimates/llmem/llmem_plan.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -14,6 +14,7 @@
 #include "tools/text/safe_text.hpp"
 #include "tools/text/shell_word.hpp"
 #include "tools/text/usage_errors.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -13,9 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/studies/memory_request.hpp"
-#include "tools/studies/planned_run.hpp"
-#include "tools/studies/rank_peaks.hpp"
+#include "tools/studies/runs/memory_request.hpp"
+#include "tools/studies/runs/planned_run.hpp"
+#include "tools/studies/runs/rank_peaks.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {

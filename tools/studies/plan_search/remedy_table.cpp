@@ -7,6 +7,8 @@
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/options/words.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

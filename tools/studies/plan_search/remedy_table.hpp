@@ -10,6 +10,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// What a remedy asks of the run, from nothing to a different result.
 enum class RemedyPrice : std::uint8_t { nothing, time, rounding, training };
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

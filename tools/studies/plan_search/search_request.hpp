@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "tools/studies/memory_request.hpp"
 #include "tools/studies/plan_search/fixed_options.hpp"
 #include "tools/studies/plan_search/layout.hpp"
-#include "tools/studies/planned_run.hpp"
+#include "tools/studies/runs/memory_request.hpp"
+#include "tools/studies/runs/planned_run.hpp"
 #include "workloads/step_time/assumptions.hpp"
 
 namespace highwater {

@@ -10,6 +10,8 @@
 #include "tools/studies/plan_search/least_memory.hpp"
 #include "tools/studies/plan_search/variation_order.hpp"
 #include "tools/text/progress_line.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

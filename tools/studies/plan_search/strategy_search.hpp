@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tools/studies/plan_search/trial_pieces.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 

@@ -5,6 +5,7 @@
 
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/tensor_grid.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

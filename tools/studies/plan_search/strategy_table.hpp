@@ -13,6 +13,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// What else is particular about a strategy.
 struct StrategyTraits {
   bool interleaves = false;  ///< its pipelines can give a rank several chunks

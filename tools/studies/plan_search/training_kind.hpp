@@ -8,9 +8,9 @@
 #include <span>
 #include <string_view>
 
-#include "workloads/plan/training_plan.hpp"
-
 namespace highwater {
+
+struct TrainingPlan;
 
 /// Who keeps fp32 values of 16-bit parameters for a strategy.
 enum class WideStates : std::uint8_t {

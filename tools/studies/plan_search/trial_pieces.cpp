@@ -12,6 +12,9 @@
 #include "workloads/training/outside_memory.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
+
 namespace {
 
 /// More than a job may have.

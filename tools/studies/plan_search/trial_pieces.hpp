@@ -20,6 +20,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// A candidate and a variation of it, by number.
 struct VariationPlace {
   std::size_t candidate = 0;

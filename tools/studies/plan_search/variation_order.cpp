@@ -1,5 +1,7 @@
 #include "tools/studies/plan_search/variation_order.hpp"
 
+#include "workloads/plan/checkpoint.hpp"
+
 namespace highwater {
 namespace {
 

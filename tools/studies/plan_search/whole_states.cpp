@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

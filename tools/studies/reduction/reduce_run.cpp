@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "sim/reduction/property_check.hpp"
-#include "tools/studies/explain_run.hpp"
+#include "tools/studies/explanation/explain_run.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/overloaded.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "sim/reduction/reduction.hpp"
-#include "tools/studies/workload.hpp"
+#include "tools/studies/runs/workload.hpp"
 
 namespace highwater {
 

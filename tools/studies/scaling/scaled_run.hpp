@@ -13,9 +13,9 @@
 #include "sim/scaling/extent.hpp"
 #include "tools/files/program_file.hpp"
 #include "tools/files/program_warnings.hpp"
-#include "tools/studies/memory_request.hpp"
-#include "tools/studies/replay_run.hpp"
-#include "tools/studies/value_search.hpp"
+#include "tools/studies/runs/memory_request.hpp"
+#include "tools/studies/runs/replay_run.hpp"
+#include "tools/studies/runs/value_search.hpp"
 
 namespace highwater {
 

@@ -8,7 +8,7 @@
 
 #include "sim/recordings/recorded_requests.hpp"
 #include "sim/replay/trace_driver.hpp"
-#include "tools/studies/replay_run.hpp"
+#include "tools/studies/runs/replay_run.hpp"
 #include "tools/studies/scan/memory_gate.hpp"
 #include "tools/studies/scan/rank_comparison.hpp"
 #include "traces/error.hpp"

@@ -6,6 +6,7 @@
 
 #include "tools/text/usage_errors.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/step_time.hpp"
 
 namespace highwater {

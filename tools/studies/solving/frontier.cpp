@@ -5,6 +5,7 @@
 
 #include "sim/replay/parallel.hpp"
 #include "tools/studies/solving/checkpoint_policies.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/step_time.hpp"
 
 namespace highwater {

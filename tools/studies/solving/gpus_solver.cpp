@@ -8,6 +8,7 @@
 #include "tools/studies/solving/field_solvers.hpp"
 #include "tools/studies/solving/number_solver.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

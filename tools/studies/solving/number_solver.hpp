@@ -3,8 +3,8 @@
 
 #include <functional>
 
+#include "tools/studies/runs/value_search.hpp"
 #include "tools/studies/solving/solve_field.hpp"
-#include "tools/studies/value_search.hpp"
 
 namespace highwater {
 

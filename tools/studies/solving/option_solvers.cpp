@@ -5,6 +5,7 @@
 #include "tools/studies/solving/number_solver.hpp"
 #include "workloads/plan/model/model_width.hpp"
 #include "workloads/plan/tensor_grid.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tools/text/usage_errors.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/machine.hpp"
 
 namespace highwater {

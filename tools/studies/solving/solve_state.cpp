@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "tools/studies/plan_search/memory_trial.hpp"
-#include "tools/studies/simulate_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/usage_errors.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

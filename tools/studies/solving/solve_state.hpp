@@ -8,11 +8,14 @@
 #include <optional>
 #include <string>
 
-#include "tools/studies/memory_request.hpp"
-#include "tools/studies/planned_run.hpp"
+#include "tools/studies/runs/memory_request.hpp"
+#include "tools/studies/runs/planned_run.hpp"
 #include "tools/text/progress_line.hpp"
+#include "workloads/plan/model/model_spec.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// Whether the memory bounds what the plan may take.
 enum class MemoryBound : std::uint8_t { as_given, none };

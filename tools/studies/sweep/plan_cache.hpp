@@ -11,8 +11,8 @@
 #include <string>
 
 #include "sim/replay/least_reserved.hpp"
+#include "tools/studies/runs/workload.hpp"
 #include "tools/studies/sweep/sweep_grid.hpp"
-#include "tools/studies/workload.hpp"
 
 namespace highwater {
 

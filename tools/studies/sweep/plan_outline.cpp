@@ -2,6 +2,7 @@
 
 #include "tools/studies/plan_search/least_memory.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/studies/replay_run.hpp"
-#include "tools/studies/workload.hpp"
+#include "tools/studies/runs/replay_run.hpp"
+#include "tools/studies/runs/workload.hpp"
 
 namespace highwater {
 

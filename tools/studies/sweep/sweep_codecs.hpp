@@ -6,7 +6,7 @@
 
 #include <tuple>
 
-#include "tools/studies/result_codecs.hpp"
+#include "tools/studies/runs/result_codecs.hpp"
 #include "tools/studies/sweep/sweep_run.hpp"
 
 namespace highwater {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/studies/planned_run.hpp"
+#include "tools/studies/runs/planned_run.hpp"
 #include "tools/studies/validation/grid_file.hpp"
 #include "workloads/plan/options/option_table.hpp"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "tools/studies/compared_estimates.hpp"
-#include "tools/studies/error_summary.hpp"
-#include "tools/studies/result_codecs.hpp"
+#include "tools/studies/estimates/compared_estimates.hpp"
+#include "tools/studies/estimates/error_summary.hpp"
+#include "tools/studies/runs/result_codecs.hpp"
 
 namespace highwater {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/studies/error_summary.hpp"
+#include "tools/studies/estimates/error_summary.hpp"
 #include "tools/studies/validation/grid_run.hpp"
 
 namespace highwater {

@@ -1,7 +1,8 @@
 #include "tools/studies/validation/recorded_estimates.hpp"
 
-#include "tools/studies/error_summary.hpp"
+#include "tools/studies/estimates/error_summary.hpp"
 #include "workloads/estimates/evaluate.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/outside_memory.hpp"
 
 namespace highwater {

@@ -9,8 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "tools/engine/engine.hpp"
-#include "tools/studies/result_codecs.hpp"
+#include "tools/studies/runs/result_codecs.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 

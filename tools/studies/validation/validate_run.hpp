@@ -13,7 +13,7 @@
 #include "sim/recordings/fidelity.hpp"
 #include "sim/replay/replay_result.hpp"
 #include "tools/fleet/fleet.hpp"
-#include "tools/studies/error_summary.hpp"
+#include "tools/studies/estimates/error_summary.hpp"
 #include "tools/studies/validation/recorded_estimates.hpp"
 #include "tools/studies/validation/recorded_index.hpp"
 #include "tools/studies/validation/recorded_run.hpp"

@@ -5,6 +5,7 @@
 #include "workloads/colossalai/layers/cube_norm.hpp"
 #include "workloads/colossalai/layers/cube_product.hpp"
 #include "workloads/colossalai/layers/vocab_loss.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::colossalai {
 

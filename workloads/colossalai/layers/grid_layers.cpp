@@ -5,6 +5,7 @@
 #include "workloads/colossalai/layers/summa.hpp"
 #include "workloads/colossalai/layers/vocab_loss.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::colossalai {
 

@@ -1,6 +1,7 @@
 #include "workloads/colossalai/layers/cube_layers.hpp"
 #include "workloads/colossalai/layers/grid_layers.hpp"
 #include "workloads/colossalai/layers/layer.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::colossalai {
 

@@ -4,6 +4,7 @@
 
 #include "workloads/colossalai/ring/ring_attention.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::colossalai {
 namespace {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
 namespace highwater::colossalai {

@@ -5,6 +5,7 @@
 
 #include "workloads/eager/node.hpp"
 #include "workloads/plan/moe_load.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "workloads/deepspeed/moe/gates.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 

@@ -6,6 +6,7 @@
 
 #include "workloads/deepspeed/moe/gate_parts.hpp"
 #include "workloads/eager/node.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 

@@ -9,6 +9,7 @@
 #include "workloads/eager/node.hpp"
 #include "workloads/models/decoders/decoder.hpp"
 #include "workloads/models/decoders/experts.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 namespace {

@@ -7,6 +7,7 @@
 #include "workloads/deepspeed/unpartitioned/bf16_optimizer.hpp"
 #include "workloads/deepspeed/unpartitioned/flat_optimizer.hpp"
 #include "workloads/deepspeed/unpartitioned/unfused_optimizer.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 

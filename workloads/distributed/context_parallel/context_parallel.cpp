@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workloads/plan/parallelism.hpp"
+
 namespace highwater::dist {
 
 using eager::Runtime;

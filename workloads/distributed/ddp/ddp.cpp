@@ -4,6 +4,7 @@
 
 #include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/eager/autocast.hpp"
+#include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/converted_outputs.hpp"
 
 namespace highwater::dist {

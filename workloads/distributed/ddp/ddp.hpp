@@ -9,6 +9,7 @@
 
 #include "workloads/distributed/ddp/reducer.hpp"
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
 namespace highwater::dist {

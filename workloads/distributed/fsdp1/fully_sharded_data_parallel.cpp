@@ -7,6 +7,7 @@
 #include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/distributed/fsdp1/wrapped_modules.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::dist {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "workloads/nn/blocks.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::dist {
 namespace {

@@ -1,6 +1,7 @@
 #include "workloads/distributed/fsdp2/fsdp_tensor_parallel.hpp"
 
 #include "workloads/optim/clip_grad.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::dist {
 

@@ -10,6 +10,11 @@
 
 #include "workloads/distributed/fsdp2/fully_shard.hpp"
 #include "workloads/distributed/tensor_parallel/tensor_parallel.hpp"
+#include "workloads/plan/parallelism.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::dist {
 

@@ -8,6 +8,7 @@
 #include "workloads/optim/clip_grad.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::dist {
 

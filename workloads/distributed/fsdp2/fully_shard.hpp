@@ -17,6 +17,7 @@
 #include "workloads/distributed/fsdp2/fsdp_state.hpp"
 #include "workloads/distributed/fsdp2/full_state_dict.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor.hpp"
+#include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
 namespace highwater::dist {

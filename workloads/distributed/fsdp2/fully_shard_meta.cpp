@@ -2,6 +2,7 @@
 // state dict that lies on the host.
 #include "workloads/distributed/fsdp2/fully_shard.hpp"
 #include "workloads/plan/lora_targets.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::dist {
 

@@ -5,6 +5,7 @@
 
 #include "workloads/distributed/tensor_parallel/loss_parallel.hpp"
 #include "workloads/optim/tensor_vector.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::dist {
 

@@ -11,6 +11,10 @@
 #include "workloads/distributed/tensor_parallel/parallel_style.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::dist {
 
 /// A model family's names for the modules in the plan: paths from the root or the block.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/estimates/terms/assumptions.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 

@@ -1,6 +1,7 @@
 #include "workloads/estimates/forms/deepspeed_activations.hpp"
 
 #include "workloads/estimates/terms/assumptions.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

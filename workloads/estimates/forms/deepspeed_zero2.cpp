@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "workloads/estimates/terms/assumptions.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "workloads/estimates/forms/deepspeed_host.hpp"
 #include "workloads/estimates/terms/assumptions.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

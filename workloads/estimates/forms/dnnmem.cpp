@@ -4,6 +4,8 @@
 
 #include "workloads/estimates/terms/assumptions.hpp"
 #include "workloads/graph/liveness.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "workloads/estimates/terms/assumptions.hpp"
 #include "workloads/estimates/terms/model_traits.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "workloads/estimates/terms/assumptions.hpp"
 #include "workloads/plan/tensor_grid.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

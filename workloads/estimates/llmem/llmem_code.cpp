@@ -5,6 +5,7 @@
 
 #include "workloads/estimates/llmem/llmem_plan.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -1,6 +1,7 @@
 #include "workloads/estimates/llmem/llmem_plan.hpp"
 
 #include "workloads/estimates/terms/assumptions.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

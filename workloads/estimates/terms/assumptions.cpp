@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -1,5 +1,7 @@
 #include "workloads/estimates/terms/model_traits.hpp"
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 

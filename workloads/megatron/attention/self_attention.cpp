@@ -6,6 +6,7 @@
 #include "workloads/megatron/layers/fused_ops.hpp"
 #include "workloads/nn/checkpoint.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "workloads/megatron/context/head_exchange.hpp"
 #include "workloads/megatron/context/kv_ring.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

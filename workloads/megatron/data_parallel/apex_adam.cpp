@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "workloads/plan/parallelism.hpp"
+
 namespace highwater::megatron {
 namespace {
 

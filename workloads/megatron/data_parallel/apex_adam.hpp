@@ -13,6 +13,8 @@
 #include "workloads/eager/node.hpp"
 #include "workloads/megatron/data_parallel/apex_buckets.hpp"
 #include "workloads/nn/module.hpp"
+#include "workloads/plan/megatron_options.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

@@ -6,6 +6,7 @@
 #include "workloads/eager/graph_recorder.hpp"
 #include "workloads/megatron/moe/moe_layer.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
 namespace {

@@ -14,6 +14,10 @@
 #include "workloads/megatron/data_parallel/param_and_grad_buffer.hpp"
 #include "workloads/nn/module.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::megatron {
 
 using eager::Tensor;

@@ -2,6 +2,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/optim/expressions.hpp"
+#include "workloads/plan/megatron_options.hpp"
 
 namespace highwater::megatron {
 namespace {

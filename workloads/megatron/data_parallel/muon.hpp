@@ -11,6 +11,7 @@
 
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/nn/module.hpp"
+#include "workloads/plan/megatron_options.hpp"
 
 namespace highwater::megatron {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/optim/expressions.hpp"
+#include "workloads/plan/precision.hpp"
 
 namespace highwater::megatron {
 

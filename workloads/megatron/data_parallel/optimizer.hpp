@@ -13,6 +13,7 @@
 
 #include "workloads/megatron/data_parallel/ddp.hpp"
 #include "workloads/megatron/data_parallel/muon.hpp"
+#include "workloads/plan/precision.hpp"
 
 namespace highwater::megatron {
 

@@ -1,6 +1,7 @@
 #include "workloads/megatron/data_parallel/optimizer_shards.hpp"
 
 #include "workloads/megatron/data_parallel/ddp.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/strategy/optimizer_targets.hpp"
 
 namespace highwater::megatron {

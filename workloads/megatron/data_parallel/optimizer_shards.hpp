@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "workloads/nn/module.hpp"
-#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::megatron {
 

@@ -11,6 +11,7 @@
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/moe_load.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

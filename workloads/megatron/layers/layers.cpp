@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/eager/node.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 namespace {

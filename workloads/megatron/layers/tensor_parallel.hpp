@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::models {
 

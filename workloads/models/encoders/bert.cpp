@@ -8,6 +8,7 @@
 #include "workloads/models/encoders/bert_model.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::models {
 

@@ -9,6 +9,7 @@
 
 #include "traces/parse_text.hpp"
 #include "workloads/plan/model/published_weights.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
 namespace {

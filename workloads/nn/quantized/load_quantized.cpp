@@ -9,6 +9,7 @@
 #include "workloads/nn/quantized/torchao_int8.hpp"
 #include "workloads/nn/zero3_linear.hpp"
 #include "workloads/plan/model/published_weights.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
 namespace {

@@ -6,6 +6,7 @@
 #include "workloads/facts/facts.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/words.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

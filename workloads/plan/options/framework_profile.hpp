@@ -10,9 +10,12 @@
 #include <string_view>
 
 #include "traces/release.hpp"
-#include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/checkpoint.hpp"
+#include "workloads/plan/framework.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// One default of a framework.
 struct FrameworkDefault {

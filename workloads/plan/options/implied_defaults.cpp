@@ -9,8 +9,10 @@
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/published_weights.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

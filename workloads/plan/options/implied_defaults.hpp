@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "workloads/plan/training_plan.hpp"
-
 namespace highwater {
+
+struct TrainingPlan;
 
 struct ImpliedDefault {
   std::string_view option;

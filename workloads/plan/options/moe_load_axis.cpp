@@ -13,6 +13,7 @@
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/parse_text.hpp"
 #include "workloads/plan/options/axes.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::axes {
 namespace {

@@ -3,6 +3,10 @@
 
 #include "workloads/plan/options/option.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::axes {
 
 /// @throws InputError for a file that holds something else than shares

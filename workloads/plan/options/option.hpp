@@ -16,9 +16,9 @@
 #include <variant>
 #include <vector>
 
-#include "workloads/plan/training_plan.hpp"
-
 namespace highwater {
+
+struct TrainingPlan;
 
 /// The headings of --help, in its order.
 enum class OptionGroup : std::uint8_t {

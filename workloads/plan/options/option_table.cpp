@@ -3,6 +3,9 @@
 #include <algorithm>
 
 namespace highwater {
+
+struct TrainingPlan;
+
 namespace {
 
 std::vector<Option> all_rows() {

@@ -14,6 +14,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// An option's name, without dashes, and its value as on a command line.
 using OptionWord = std::pair<std::string, std::string>;
 using OptionWords = std::vector<OptionWord>;

@@ -8,6 +8,7 @@
 
 #include "traces/overloaded.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

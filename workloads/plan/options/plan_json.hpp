@@ -3,9 +3,9 @@
 
 #include <boost/json/fwd.hpp>
 
-#include "workloads/plan/training_plan.hpp"
-
 namespace highwater {
+
+struct TrainingPlan;
 
 boost::json::object plan_json(const TrainingPlan& plan);
 

@@ -7,6 +7,7 @@
 
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "workloads/plan/training_plan.hpp"
-
 namespace highwater {
+
+struct TrainingPlan;
 
 /// The model and every axis that is not at the default of its framework. The model's name may come
 /// from a file: make it printable before it is printed.

@@ -13,7 +13,9 @@
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/implied_defaults.hpp"
 #include "workloads/plan/options/words.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
 #include "workloads/plan/tensor_grid.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

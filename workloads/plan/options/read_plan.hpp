@@ -9,9 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
+
+struct TrainingPlan;
 
 /// What the plan is read for: closed forms take more than the generator.
 enum class PlanUse : std::uint8_t { generate, estimate };

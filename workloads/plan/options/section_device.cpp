@@ -7,6 +7,7 @@
 #include "traces/release.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::option_sections {
 namespace {

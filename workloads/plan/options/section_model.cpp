@@ -12,6 +12,7 @@
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/moe_load_axis.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::option_sections {
 namespace {

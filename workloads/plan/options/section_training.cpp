@@ -10,6 +10,7 @@
 #include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::option_sections {
 namespace {

@@ -8,7 +8,16 @@
 #include <optional>
 #include <string_view>
 
-#include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/attention.hpp"
+#include "workloads/plan/checkpoint.hpp"
+#include "workloads/plan/experts.hpp"
+#include "workloads/plan/framework.hpp"
+#include "workloads/plan/loss.hpp"
+#include "workloads/plan/optimizer.hpp"
+#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/precision.hpp"
+#include "workloads/plan/quantization.hpp"
+#include "workloads/plan/script.hpp"
 
 namespace highwater {
 

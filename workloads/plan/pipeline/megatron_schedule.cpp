@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/plan/parallelism.hpp"
+
 namespace highwater::dist {
 namespace {
 

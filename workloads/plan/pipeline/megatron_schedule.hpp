@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "workloads/plan/parallelism.hpp"
 #include "workloads/plan/pipeline/pipeline_actions.hpp"
 
 namespace highwater::dist {

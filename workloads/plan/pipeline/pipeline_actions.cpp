@@ -1,5 +1,7 @@
 #include "workloads/plan/pipeline/pipeline_actions.hpp"
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater::dist {
 
 PipelineJob pipeline_job(const TrainingPlan& plan, int stage) {

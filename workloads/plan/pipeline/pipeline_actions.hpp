@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/plan/training_plan.hpp"
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::dist {
 

@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "workloads/plan/parallelism.hpp"
 #include "workloads/plan/pipeline/pipeline_actions.hpp"
 
 namespace highwater::pipelining {

@@ -5,6 +5,7 @@
 
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
 namespace {

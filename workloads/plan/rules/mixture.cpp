@@ -3,6 +3,7 @@
 #include <array>
 
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
 namespace {

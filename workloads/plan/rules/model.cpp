@@ -9,6 +9,7 @@
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
 namespace {

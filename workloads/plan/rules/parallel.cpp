@@ -5,6 +5,7 @@
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/tensor_grid.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
 namespace {

@@ -6,6 +6,7 @@
 #include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/pipeline/torch_schedule.hpp"
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
 namespace {

@@ -14,6 +14,7 @@
 #include "workloads/plan/model/families/opt.hpp"
 #include "workloads/plan/model/published_weights.hpp"
 #include "workloads/plan/rules/tables.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater::plan_rules {
 namespace {
 

@@ -10,7 +10,15 @@
 #include <string_view>
 
 #include "traces/release.hpp"
-#include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/attention.hpp"
+#include "workloads/plan/dtype.hpp"
+#include "workloads/plan/model/model_spec.hpp"
+#include "workloads/plan/optimizer.hpp"
+#include "workloads/plan/parallelism.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::plan_rules {
 

@@ -9,6 +9,7 @@
 #include "sim/chance/stitched_run.hpp"
 #include "sim/replay/replay.hpp"
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

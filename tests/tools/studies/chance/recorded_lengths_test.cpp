@@ -11,7 +11,7 @@
 #include "sim/chance/intervals.hpp"
 #include "tools/studies/chance/ensemble_run.hpp"
 #include "tools/studies/chance/plan_steps.hpp"
-#include "tools/studies/planned_run.hpp"
+#include "tools/studies/runs/planned_run.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
 
 using namespace highwater;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 

@@ -14,6 +14,8 @@
 #include "tools/studies/plan_search/row_reasons.hpp"
 #include "tools/studies/plan_search/strategy_search.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using Catch::Contains;

@@ -13,6 +13,7 @@
 #include "tools/studies/validation/grid_file.hpp"
 #include "tools/studies/validation/grid_plans.hpp"
 #include "workloads/estimates/terms/formula.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using Catch::Contains;

@@ -12,6 +12,8 @@
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/distributed/context_parallel/context_parallel.hpp"
 #include "workloads/plan/gpu.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/ranks.hpp"
 
 using namespace highwater;

@@ -12,6 +12,8 @@
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/distributed/bucket_assignment.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

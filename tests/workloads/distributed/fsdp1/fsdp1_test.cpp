@@ -16,6 +16,8 @@
 #include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/distributed/fsdp1/flat_param_handle.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

@@ -17,6 +17,8 @@
 #include "tests/support/trace_blocks.hpp"
 #include "workloads/distributed/fsdp2/fsdp_param.hpp"
 #include "workloads/kernels/chunk_cat.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

@@ -14,6 +14,8 @@
 #include "workloads/distributed/tensor_parallel/dtensor_functions.hpp"
 #include "workloads/distributed/tensor_parallel/loss_parallel.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 
 using namespace highwater;

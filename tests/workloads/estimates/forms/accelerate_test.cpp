@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/estimates/forms/estimated_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using test::estimated_plan;

@@ -13,6 +13,7 @@
 #include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 

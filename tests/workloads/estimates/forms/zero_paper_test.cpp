@@ -5,6 +5,7 @@
 
 #include "tests/workloads/estimates/forms/estimated_plan.hpp"
 #include "workloads/estimates/forms/four_n.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using test::estimated_plan;

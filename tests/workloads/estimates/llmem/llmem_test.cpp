@@ -16,6 +16,7 @@
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 

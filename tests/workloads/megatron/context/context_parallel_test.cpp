@@ -6,6 +6,8 @@
 #include "workloads/distributed/communicators.hpp"
 #include "workloads/estimates/forms/megatron.hpp"
 #include "workloads/megatron/context/kv_ring.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/ranks.hpp"
 
 using namespace highwater;

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/megatron/megatron_plans.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+#include "workloads/plan/training_plan.hpp"
 #include "workloads/training/ranks.hpp"
 
 using namespace highwater;

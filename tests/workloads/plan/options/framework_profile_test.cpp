@@ -5,6 +5,7 @@
 
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 

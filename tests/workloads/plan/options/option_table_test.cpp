@@ -14,6 +14,7 @@
 #include "workloads/plan/options/plan_json.hpp"
 #include "workloads/plan/options/plan_summary.hpp"
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;
 using Catch::Contains;

@@ -9,6 +9,7 @@
 #include "tests/support/recorded_releases.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
 
 using namespace highwater;
 using Catch::Contains;

@@ -1,4 +1,4 @@
-"""The keys of a program's facts, found as the C++ finds them (workloads/plan/sources/rules/key_table.cpp)."""
+"""The keys of a program's facts, found as the C++ finds them (workloads/sources/rules/key_table.cpp)."""
 
 from __future__ import annotations
 

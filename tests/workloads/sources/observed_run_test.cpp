@@ -1,0 +1,241 @@
+// What the recorder saw as options of a plan; whole recordings are in tests/tools/options.
+#include "workloads/sources/observed_run.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "traces/error.hpp"
+
+using namespace highwater;
+using Catch::Matchers::Contains;
+
+namespace {
+
+PlanSource observed(const std::string& facts) {
+  return plan_of_recording(R"({"schema": "highwater.observed_plan/1", )" + facts + "}", "r.pickle");
+}
+
+/// The option that `key` became; "-" if it became none.
+std::string option_of(const PlanSource& source, std::string_view key) {
+  for (const SourceKey& each : source.keys) {
+    if (each.key == key) {
+      return each.fate == KeyFate::used ? each.meaning : std::string(to_string(each.fate));
+    }
+  }
+  return "-";
+}
+
+std::string word(const PlanSource& source, std::string_view option) {
+  const std::string* const found = find_word(source.words, option);
+  return found == nullptr ? "" : *found;
+}
+
+}  // namespace
+
+TEST_CASE("observed plan: DDP as it was wrapped", "[plan][sources]") {
+  const PlanSource source = observed(R"("strategy": {"kind": "ddp", "ranks": 4,
+      "bucket_cap_mb": 50.0, "bucket_view": true, "static_graph": false,
+      "find_unused_parameters": false, "hooks": ["fp16_compress_hook"], "syncs": [false, true]})");
+  CHECK(word(source, "dp") == "4");
+  CHECK(word(source, "dp-kind") == "ddp");
+  CHECK(word(source, "bucket-cap-mb") == "50");
+  CHECK(word(source, "bucket-view") == "true");
+  CHECK(word(source, "ddp-comm-hook") == "fp16-compress");
+  CHECK(word(source, "no-sync") == "true");
+}
+
+TEST_CASE("observed plan: a compiled model stays compiled", "[plan][sources]") {
+  CHECK(word(observed(R"("model": {"compiled": true})"), "compile") == "true");
+  CHECK(word(observed(R"("model": {"compiled": false})"), "compile").empty());
+}
+
+TEST_CASE("observed plan: a release that plans cannot name is told", "[plan][sources]") {
+  const PlanSource source = observed(R"("optimizers": [{"class": "bitsandbytes.AdamW8bit"}],
+      "releases": {"bitsandbytes": "0.50.0"})");
+  CHECK(option_of(source, "releases.bitsandbytes") == to_string(KeyFate::not_supported));
+}
+
+TEST_CASE("observed plan: which of fully_shard's units are freed", "[plan][sources]") {
+  const auto units = [](const std::string& list) {
+    return observed(R"("strategy": {"kind": "fsdp2", "ranks": 8, "param_dtype": "bfloat16",
+        "reduce_dtype": "float32", "replicas": 2, "units": [)" +
+                    list + "]}");
+  };
+  const std::string blocks = R"({"name": "0", "class": "Block", "reshards": true},
+                                {"name": "1", "class": "Block", "reshards": true})";
+  const PlanSource plain = units(blocks + R"(, {"name": "", "class": "Model", "reshards": false})");
+  CHECK(word(plain, "reshard") == "always");
+  CHECK(word(plain, "fsdp-units") == "blocks");
+  CHECK(word(plain, "dp-replicate") == "2");
+  CHECK(word(plain, "param-dtype") == "bf16");
+  CHECK(word(units(blocks + R"(, {"name": "", "class": "Model", "reshards": true})"), "reshard") ==
+        "all");
+  const PlanSource ends = units(blocks + R"(, {"name": "head", "class": "Linear", "reshards": true},
+                         {"name": "", "class": "Model", "reshards": true})");
+  CHECK(word(ends, "fsdp-units") == "ends");
+  CHECK(word(ends, "reshard") == "always");
+  const PlanSource last = units(R"({"name": "0", "class": "Block", "reshards": true},
+                                   {"name": "1", "class": "Block", "reshards": false})");
+  CHECK(word(last, "reshard") == "but-last");
+}
+
+TEST_CASE("observed plan: whole tensors beside split ones are a group of their own",
+          "[plan][sources]") {
+  const PlanSource source = observed(R"("optimizers": [{"class": "torch.AdamW", "groups": 2}],
+    "strategy": {"kind": "none", "ranks": 2, "mesh": {"tp": 2}})");
+  CHECK(option_of(source, "optimizers.0.groups") == "no effect");
+}
+
+TEST_CASE("observed plan: FSDP1, DeepSpeed and meshes", "[plan][sources]") {
+  const PlanSource fsdp1 = observed(R"("strategy": {"kind": "fsdp1", "ranks": 4,
+      "strategy": "shard_grad_op", "param_dtype": "bfloat16", "reduce_dtype": null,
+      "use_orig_params": true, "backward_prefetch": "backward_pre", "offload": false})");
+  CHECK(word(fsdp1, "strategy") == "shard_grad_op");
+  CHECK(word(fsdp1, "backward-prefetch") == "pre");
+  CHECK(word(fsdp1, "reduce-dtype") == "none");
+  CHECK(word(fsdp1, "offload").empty());
+  const PlanSource deepspeed = observed(R"("strategy": {"kind": "deepspeed", "ranks": 8, "stage": 2,
+      "config": {"zero_optimization": {"stage": 2, "reduce_bucket_size": 1000,
+                                       "offload_optimizer": {"device": "cpu"}, "zeropp": 1}}})");
+  CHECK(word(deepspeed, "dp-kind") == "zero2");
+  CHECK(word(deepspeed, "reduce-bucket-size") == "1000");
+  CHECK(word(deepspeed, "offload") == "optimizer");
+  CHECK(option_of(deepspeed, "strategy.config.zero_optimization.zeropp") == "not supported");
+  const auto offloads = [](const std::string& stage, const std::string& members) {
+    return observed(R"("strategy": {"kind": "deepspeed", "ranks": 8, "stage": )" + stage +
+                    R"(, "config": {"zero_optimization": {)" + members + "}}}");
+  };
+  const std::string params = R"("offload_param": {"device": "cpu"})";
+  CHECK(word(offloads("3", params), "offload") == "params");
+  CHECK(word(offloads("3", params + R"(, "offload_optimizer": {"device": "cpu"})"), "offload") ==
+        "both");
+  CHECK(word(offloads("2", params), "offload").empty());
+  CHECK(word(offloads("3", R"("offload_param": {"device": "none"})"), "offload").empty());
+  CHECK(word(offloads("0", params), "dp-kind") == "zero0");
+  CHECK(word(offloads("0", params), "offload").empty());
+  const std::string nvme = R"({"device": "nvme", "buffer_count": 9, "pin_memory": true})";
+  const PlanSource swapped = offloads("3", R"("offload_param": )" + nvme);
+  CHECK(word(swapped, "offload") == "params");
+  CHECK(word(swapped, "offload-param-device") == "nvme");
+  CHECK(word(swapped, "offload-param-buffer-count") == "9");
+  CHECK(word(swapped, "pin-memory") == "true");
+  const PlanSource early = offloads("2", R"("offload_optimizer": )" + nvme);
+  CHECK(word(early, "offload").empty());
+  CHECK(option_of(early, "strategy.config.zero_optimization.offload_optimizer.device") ==
+        "not supported");
+  const PlanSource part = offloads("3", R"("offload_optimizer": {"device": "cpu", "ratio": 0.5})");
+  CHECK(std::stod(word(part, "offload-ratio")) == 0.5);
+  const PlanSource tensor = observed(R"("strategy": {"kind": "fsdp2", "ranks": 8,
+      "mesh": {"dp": 4, "tp": 2}})");
+  CHECK(word(tensor, "tp") == "2");
+  CHECK(word(tensor, "dp") == "4");
+}
+
+TEST_CASE("observed plan: precision is the type of the weights and autocast's", "[plan][sources]") {
+  const auto precision = [](const std::string& weights, const std::string& autocast) {
+    return option_of(
+        observed(R"("model": {"parameters": {")" + weights +
+                 R"(": 100, "int64": 1}}, "precision": {"autocast": )" + autocast + "}"),
+        "precision");
+  };
+  CHECK(precision("float32", "null") == "--precision fp32");
+  CHECK(precision("float32", "\"bfloat16\"") == "--precision amp-bf16");
+  CHECK(precision("bfloat16", "\"bfloat16\"") == "--precision bf16+amp");
+  CHECK(precision("float16", "null") == "--precision fp16");
+  CHECK(precision("bfloat16", "\"float16\"") == "not supported");
+}
+
+TEST_CASE("observed plan: checkpointed blocks", "[plan][sources]") {
+  const auto checkpoint = [](const std::string& blocks, const std::string& more = "") {
+    return option_of(observed(R"("checkpointing": {"reentrant": false, )" + more +
+                              R"("classes": {"Block": 2}, "blocks": [)" + blocks + "]}"),
+                     "checkpointing.classes");
+  };
+  CHECK(checkpoint(R"({"length": 3, "whole": [0, 1, 2], "part": []})") == "--checkpoint full");
+  CHECK(checkpoint(R"({"length": 5, "whole": [1, 3], "part": []})") == "--checkpoint every-2");
+  CHECK(checkpoint(R"({"length": 3, "whole": [0], "part": []})") == "not supported");
+  CHECK(checkpoint(R"({"length": 2, "whole": [], "part": [0, 1]})") == "not supported");
+  CHECK(checkpoint("", R"("selective": true, )") == "--checkpoint selective-op");
+  CHECK(option_of(observed(R"("loop": "plain")"), "checkpointing") == "--checkpoint none");
+}
+
+TEST_CASE("observed plan: lengths that differ are a list, batches that differ are not",
+          "[plan][sources]") {
+  const PlanSource source = observed(R"("batch": {"shapes": [[2, 128], [1, 64]],
+      "attention_mask": "unread"}, "steps": {"count": 1, "micro_batches": [2]})");
+  CHECK(word(source, "seq") == "128,64");
+  CHECK(word(source, "batch") == "2");
+  CHECK(word(source, "grad-accum") == "2");
+  CHECK(option_of(source, "batch.attention_mask") == "not supported");
+  CHECK(std::ranges::count(source.keys, KeyFate::not_supported, &SourceKey::fate) >= 2);
+}
+
+TEST_CASE("observed plan: Muon for matrices, AdamW for everything else", "[plan][sources]") {
+  const std::string muon =
+      R"("optimizers": [{"class": "torch.Muon", "options": {"momentum": 0.95}})";
+  const PlanSource both = observed(muon + R"(, {"class": "torch.AdamW"}])");
+  CHECK(word(both, "optimizer") == "muon");
+  CHECK(option_of(both, "optimizers.1") == "no effect");
+  CHECK(option_of(both, "optimizers.0.options.momentum") == "no effect");
+  CHECK(option_of(observed(muon + R"(, {"class": "torch.SGD"}])"), "optimizers") ==
+        "not supported");
+}
+
+TEST_CASE("observed plan: optimizers by class", "[plan][sources]") {
+  const PlanSource source = observed(R"("optimizers": [{"class": "torch.SGD", "groups": 3,
+      "implementation": "fused", "options": {"momentum": 0.9, "nesterov": true, "amsgrad": true}}],
+      "gradients": {"clip": 0.5, "zeroed_at": "start", "set_to_none": false})");
+  CHECK(word(source, "optimizer") == "sgd-momentum");
+  CHECK(word(source, "optimizer-impl") == "fused");
+  CHECK(word(source, "grad-clip") == "0.5");
+  CHECK(word(source, "zero-grad-at") == "start");
+  CHECK(word(source, "set-to-none") == "false");
+  CHECK(option_of(source, "optimizers.0.groups") == "not supported");
+  CHECK(option_of(source, "optimizers.0.options.nesterov") == "no effect");
+  CHECK(option_of(source, "optimizers.0.options.amsgrad") == "not supported");
+  CHECK(option_of(observed(R"("optimizers": [{"class": "apex.FusedLAMB"}])"),
+                  "optimizers.0.class") == "not supported");
+}
+
+TEST_CASE("observed plan: packages without a part in the run have no effect", "[plan][sources]") {
+  const PlanSource source = observed(R"("loop": "trainer", "releases": {"torch": "2.15.0+cu132",
+      "accelerate": "1.14.0", "peft": "0.1.0", "deepspeed": "0.19.8"})");
+  CHECK(word(source, "torch") == "2.15");
+  CHECK(option_of(source, "releases.accelerate") == "not supported");
+  CHECK(option_of(source, "releases.peft") == "no effect");
+  CHECK(option_of(source, "releases.deepspeed") == "no effect");
+}
+
+TEST_CASE("observed plan: what is implied is left out", "[plan][sources]") {
+  const PlanSource source = observed(R"("loop": "trainer",
+      "model": {"class": "GPT2LMHeadModel", "config": {"model_type": "gpt2"}, "built_on": "cpu",
+                "parameters": {"float32": 1}},
+      "batch": {"shapes": [[4, 256]]}, "gradients": {"clip": 1.0, "set_to_none": true})");
+  CHECK(word(source, "model") == "gpt2");
+  CHECK(word(source, "seq") == "256");
+  CHECK(word(source, "grad-clip").empty());
+  CHECK(option_of(source, "gradients.clip") == "--grad-clip 1");
+  CHECK(option_of(source, "batch.shapes") == "--batch 4");
+}
+
+TEST_CASE("observed plan: no plan of this program is refused", "[plan][sources]") {
+  CHECK_THROWS_WITH(plan_of_recording("{}", "r.pickle"),
+                    Contains("r.pickle: highwater.plan: is no plan that this program knows"));
+  CHECK_THROWS_AS(plan_of_recording("nonsense", "r.pickle"), InputError);
+}
+
+TEST_CASE("observed plan: weights in 4 and 8 bits", "[plan][sources]") {
+  const PlanSource packed = observed(R"("model": {"parameters": {"uint8": 900, "float32": 100},
+      "quantization": {"format": "nf4", "double_quant": true, "weights": "bfloat16",
+      "storage": "uint8", "compute_dtype": "float16", "others": {"float32": 100}}})");
+  CHECK(word(packed, "quantize") == "nf4");
+  CHECK(word(packed, "double-quant") == "true");
+  CHECK(word(packed, "quant-compute-dtype") == "fp16");
+  CHECK(word(packed, "prepare-kbit") == "true");
+  CHECK(word(packed, "precision") == "bf16");
+  const PlanSource bytes = observed(R"("model": {"parameters": {"int8": 900, "bfloat16": 100},
+      "quantization": {"format": "int8", "others": {"bfloat16": 100}}})");
+  CHECK(word(bytes, "quantize") == "int8");
+  CHECK(word(bytes, "prepare-kbit") == "false");
+}

@@ -1,0 +1,104 @@
+#include "tools/studies/runs/planned_run.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tools/engine/engine.hpp"
+#include "tools/text/safe_text.hpp"
+#include "tools/text/usage_errors.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/model/published_weights.hpp"
+#include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+namespace {
+
+/// A config.json that lacks a key is no mistake, but its number is the family's and not the file's.
+void note_family_defaults(const std::string& word, const ModelSpec& model,
+                          std::vector<std::string>& notes) {
+  if (!model.family_defaults.empty()) {
+    notes.push_back(fmt::format("{}: missing from the file; using the family's defaults: {}",
+                                word.starts_with('{') ? model.source : word,
+                                fmt::join(model.family_defaults, ", ")));
+  }
+}
+
+/// Options that nobody gave, and that matter this much, are told.
+void note_published_weights(const TrainingPlan& plan, const OptionWords& given,
+                            std::vector<std::string>& notes) {
+  if (published_weights(plan.model) && find_word(given, "quantize") == nullptr) {
+    notes.push_back(fmt::format(
+        "{}: its quantization_config says that the checkpoint holds weights by bitsandbytes; "
+        "--quantize {} is taken",
+        plan.model.name, option_called("quantize").text(plan)));
+  }
+}
+
+PlannedRun run_of(TrainingPlan plan, const OptionWords& given) {
+  PlannedRun run{std::move(plan), find_word(given, "gpu") != nullptr};
+  if (const std::string* word = find_word(given, "model")) {
+    note_family_defaults(*word, run.plan.model, run.notes);
+    note_published_weights(run.plan, given, run.notes);
+  }
+  return run;
+}
+
+/// `model` if it is known already.
+PlannedRun read_words(const OptionWords& given, std::vector<std::string>& problems,
+                      const ModelSpec* model) {
+  std::vector<std::string> wrong;
+  PlannedRun run = run_of(read_plan_words(given, wrong, model), given);
+  std::ranges::transform(wrong, std::back_inserter(problems), printable);
+  return run;
+}
+
+PlannedRun checked(PlannedRun run, std::vector<std::string> problems, PlanUse use,
+                   const PlanCheck& check) {
+  std::ranges::move(rule_problems(run.plan), std::back_inserter(problems));
+  if (check) {
+    check(run.plan, problems);
+  }
+  if (use == PlanUse::generate) {
+    choose_engine(run.plan, problems);
+  } else if (is_other(run.plan.model.config) && !lists_parameters(run.plan.model.config)) {
+    problems.push_back(why_not_covered(run.plan.model));
+  }
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+  return run;
+}
+
+}  // namespace
+
+OptionWords with_words(OptionWords given, const OptionWords& changed) {
+  for (const OptionWord& option : changed) {
+    std::erase_if(given, [&](const OptionWord& word) { return word.first == option.first; });
+    given.push_back(option);
+  }
+  return given;
+}
+
+PlannedRun read_run(const OptionWords& given, std::vector<std::string>& problems) {
+  return read_words(given, problems, nullptr);
+}
+
+PlannedRun checked_run(const OptionWords& given, std::vector<std::string> problems, PlanUse use,
+                       const PlanCheck& check) {
+  PlannedRun run = read_run(given, problems);
+  return checked(std::move(run), std::move(problems), use, check);
+}
+
+PlannedRun checked_run(const OptionWords& given, const ModelSpec& model) {
+  std::vector<std::string> problems;
+  PlannedRun run = read_words(given, problems, &model);
+  return checked(std::move(run), std::move(problems), PlanUse::generate, {});
+}
+
+}  // namespace highwater

@@ -1,0 +1,45 @@
+// Whose code runs: the model's, the training loop's, and who makes the requests.
+#pragma once
+
+#include <cstdint>
+
+namespace highwater {
+
+/// Whose Python code runs: transformers' classes, torchtitan's (`plain` in recordings),
+/// torchtune's or Megatron-Core's.
+enum class ModelCode : std::uint8_t { hf, torchtitan, torchtune, megatron };
+
+/// Whose training loop, optimizer and defaults.
+enum class Framework : std::uint8_t {
+  torch,             ///< a bare loop that keeps nothing but the loss, as in the recordings
+  hf,                ///< a plain loop around a model of transformers, as people write it
+  trainer,           ///< transformers' Trainer
+  trl_sft,           ///< TRL's SFTTrainer
+  accelerate_fsdp2,  ///< accelerate's FSDP plugin, version 2
+  torchtitan,
+  torchtune,
+  lightning,
+  deepspeed,
+  megatron,
+  nemo,
+  colossalai_gemini
+};
+
+/// What makes a plan's requests.
+enum class EngineKind : std::uint8_t {
+  automatic,  ///< the model where it covers the plan, else PyTorch
+  model,      ///< this program's own generator
+  torch,      ///< an installed PyTorch, on a simulated device
+  both        ///< both, to be compared
+};
+
+/// Whether transformers' Trainer runs the loop: itself, or as the base of TRL's.
+bool runs_trainer(Framework framework);
+
+/// Whether accelerate prepared the model (Accelerator.prepare).
+bool runs_accelerate(Framework framework);
+
+/// Whether a model that was sharded on meta gets its weights from a checkpoint, one by one.
+bool loads_checkpoint(Framework framework);
+
+}  // namespace highwater

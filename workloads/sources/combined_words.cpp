@@ -1,0 +1,147 @@
+#include "workloads/sources/combined_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "workloads/sources/shortest_words.hpp"
+
+namespace highwater {
+namespace {
+
+std::int64_t number_in(const std::string& text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// One where nobody says more.
+std::int64_t degree(std::string_view option, const OptionWords& given, const OptionWords& found) {
+  const std::string* text = find_word(given, option);
+  text = text == nullptr ? find_word(found, option) : text;
+  return text == nullptr ? 1 : number_in(*text);
+}
+
+/// What the other degrees leave of the GPUs, if they divide them.
+std::optional<std::int64_t> ranks_left(const OptionWords& given, const OptionWords& found) {
+  const std::string* const gpus = find_word(found, "gpus");
+  if (gpus == nullptr || find_word(given, "dp") != nullptr || find_word(found, "dp") != nullptr) {
+    return std::nullopt;
+  }
+  std::int64_t others = 1;
+  for (const std::string_view option : std::array<std::string_view, 3>{"tp", "pp", "cp"}) {
+    others *= degree(option, given, found);
+  }
+  const std::int64_t all = number_in(*gpus);
+  return others > 0 && all >= others && all % others == 0 ? std::optional(all / others)
+                                                          : std::nullopt;
+}
+
+/// As many micro-batches as fill a pipeline twice: where nobody says how many ranks share the
+/// sequences, more of them would all be alike.
+std::int64_t filling(const OptionWords& given, const OptionWords& found) {
+  return 2 * degree("pp", given, found);
+}
+
+/// Micro-batches of a step, if the sequences of all ranks say how many.
+std::optional<std::int64_t> micro_batches(const OptionWords& given, const OptionWords& found) {
+  const std::string* const global = find_word(found, kGlobalBatch);
+  if (global == nullptr || find_word(given, "grad-accum") != nullptr ||
+      find_word(found, "grad-accum") != nullptr) {
+    return std::nullopt;
+  }
+  const bool knows_ranks = find_word(given, "dp") != nullptr || find_word(found, "dp") != nullptr;
+  const std::int64_t at_once = degree("batch", given, found) * degree("dp", given, found);
+  const std::int64_t all = number_in(*global);
+  if (at_once < 1 || all < at_once || all % at_once != 0) {
+    return std::nullopt;
+  }
+  return knows_ranks ? all / at_once : std::min(all / at_once, filling(given, found));
+}
+
+/// One rank neither shards nor gathers nor reduces, but for torchtitan 0.3, which wraps the model
+/// all the same.
+void drop_sharding(const OptionWords& given, OptionWords& words) {
+  constexpr std::array<std::string_view, 9> kOfRanks{
+      "fsdp-units",    "reshard",      "dp-replicate",           "param-dtype", "reduce-dtype",
+      "bucket-cap-mb", "static-graph", "find-unused-parameters", "bucket-view"};
+  const std::string* const titan = find_word(words, "torchtitan");
+  const std::int64_t ranks = degree("dp", given, words) * degree("cp", given, words);
+  if (ranks == 1 && (titan == nullptr || *titan == "0.0")) {
+    std::erase_if(words, [&](const OptionWord& word) {
+      return std::ranges::find(kOfRanks, word.first) != kOfRanks.end();
+    });
+  }
+}
+
+bool is_one_of(const std::string* word, std::initializer_list<std::string_view> words) {
+  return word != nullptr && std::ranges::find(words, *word) != words.end();
+}
+
+/// A file of accelerate or DeepSpeed says how a model is spread, not whose loop trains it.
+bool keeps_framework(const OptionWords& words, const OptionWord& next) {
+  return next.first == "framework" && is_one_of(&next.second, {"accelerate-fsdp2", "deepspeed"}) &&
+         is_one_of(find_word(words, "framework"), {"trainer", "trl-sft"});
+}
+
+/// Mixed precision that one file asks for becomes that of the strategy that another names:
+/// DeepSpeed has its own, and accelerate makes the parameters that it shards fp32 (accelerate 1.15
+/// utils/fsdp_utils.py fsdp2_prepare_model).
+void settle_precision(const OptionWords& given, OptionWords& words) {
+  const std::string* const kind = find_word(words, "dp-kind");
+  const auto precision = std::ranges::find(words, "precision", &OptionWord::first);
+  if (kind == nullptr || precision == words.end() || find_word(given, "precision") != nullptr) {
+    return;
+  }
+  std::string& word = precision->second;
+  const bool is_mixed = word.starts_with("amp-") || word == "bf16+amp";
+  if (kind->starts_with("zero") && is_mixed) {
+    word = word == "amp-fp16" ? "fp16" : "bf16";
+  } else if (kind->starts_with("fsdp") && word == "bf16+amp" &&
+             degree("dp", given, words) * degree("cp", given, words) > 1) {
+    word = "amp-bf16";
+  }
+}
+
+/// Those of the first source that has one: the program that is started, usually.
+OptionWords defaults_of(std::span<const PlanSource> sources) {
+  OptionWords words;
+  for (const PlanSource& source : sources) {
+    std::ranges::copy_if(source.defaults, std::back_inserter(words), [&](const OptionWord& word) {
+      return find_word(words, word.first) == nullptr;
+    });
+  }
+  return words;
+}
+
+}  // namespace
+
+OptionWords combined_words(std::span<const PlanSource> sources, const OptionWords& given) {
+  OptionWords words = defaults_of(sources);
+  for (const PlanSource& source : sources) {
+    for (const OptionWord& word : source.words) {
+      if (keeps_framework(words, word)) {
+        continue;
+      }
+      std::erase_if(words, [&](const OptionWord& before) { return before.first == word.first; });
+      words.push_back(word);
+    }
+  }
+  if (const auto ranks = ranks_left(given, words)) {
+    words.emplace_back("dp", std::to_string(*ranks));
+  }
+  if (const auto batches = micro_batches(given, words)) {
+    words.emplace_back("grad-accum", std::to_string(*batches));
+  }
+  drop_sharding(given, words);
+  settle_precision(given, words);
+  return shortest_words(std::move(words));
+}
+
+}  // namespace highwater

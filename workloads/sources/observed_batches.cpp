@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "workloads/sources/observed_parts.hpp"
+
+namespace highwater {
+namespace {
+
+/// Sequences and tokens of one forward pass.
+struct BatchShape {
+  std::int64_t sequences = 0;
+  std::int64_t tokens = 0;
+};
+
+std::vector<BatchShape> shapes_of(const ObservedFacts& facts) {
+  std::vector<BatchShape> shapes;
+  for (int i = 0;; ++i) {
+    const auto shape = facts.wholes(fmt::format("batch.shapes.{}", i));
+    if (shape.size() != 2) {
+      return shapes;
+    }
+    shapes.push_back({shape[0], shape[1]});
+  }
+}
+
+template <class Values>
+bool are_equal(const Values& values) {
+  return std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end();
+}
+
+void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::vector<BatchShape> shapes = shapes_of(facts);
+  if (shapes.empty()) {
+    keys.add_not_supported("batch.tensors", facts.shown("batch.tensors"),
+                           "no batch of tokens; give --batch and --seq");
+    return;
+  }
+  std::vector<std::int64_t> tokens;
+  std::vector<std::int64_t> sequences;
+  for (const BatchShape& shape : shapes) {
+    tokens.push_back(shape.tokens);
+    sequences.push_back(shape.sequences);
+  }
+  const std::int64_t most = std::ranges::max(sequences);
+  keys.use("batch.shapes", fmt::format("{} sequences", fmt::join(sequences, ", ")), "batch",
+           std::to_string(most));
+  if (!are_equal(sequences)) {
+    keys.add_not_supported("batch.shapes", fmt::format("{} sequences", fmt::join(sequences, ", ")),
+                           "batches of several sizes; the largest is simulated");
+  }
+  const std::string length = are_equal(tokens) ? std::to_string(tokens.front())
+                                               : fmt::format("{}", fmt::join(tokens, ","));
+  keys.use("batch.shapes", fmt::format("{} tokens", length), "seq", length);
+}
+
+void read_mask(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string mask = facts.text("batch.attention_mask").value_or("none");
+  if (mask == "none" || mask == "full" || mask == "padded") {
+    keys.use("batch.attention_mask", mask, "attention-mask", mask);
+  } else {
+    keys.add_not_supported("batch.attention_mask", mask,
+                           mask == "shaped" ? "a mask of the script's own shape"
+                                            : "whether it hides anything could not be read; give "
+                                              "--attention-mask");
+  }
+}
+
+void read_flag(const ObservedFacts& facts, const std::string& key, std::string_view option,
+               SourceKeys& keys) {
+  if (const auto value = facts.flag(key)) {
+    keys.use(key, flag_word(*value), option, flag_word(*value));
+  }
+}
+
+/// Trainer and TRL keep no outputs, whatever was alive between two of their forward passes.
+void read_outputs(const ObservedFacts& facts, SourceKeys& keys) {
+  read_flag(facts, "batch.keeps_outputs", "keep-logits", keys);
+  read_flag(facts, "batch.returns_cache", "use-cache", keys);
+  if (facts.text("loop") == "plain" && facts.flag("batch.labels") == false) {
+    keys.add_not_supported("batch.labels", "false",
+                           "the script computes the loss itself; give --loss");
+  }
+}
+
+void read_steps(const ObservedFacts& facts, SourceKeys& keys) {
+  if (const auto count = facts.whole("steps.count"); count && *count > 0) {
+    keys.use("steps.count", std::to_string(*count), "steps", std::to_string(*count));
+  }
+  const auto micro_batches = facts.wholes("steps.micro_batches");
+  if (micro_batches.empty()) {
+    return;
+  }
+  const std::string most = std::to_string(std::ranges::max(micro_batches));
+  keys.use("steps.micro_batches", facts.shown("steps.micro_batches"), "grad-accum", most);
+  if (!are_equal(micro_batches)) {
+    keys.add_not_supported("steps.micro_batches", facts.shown("steps.micro_batches"),
+                           "steps of several lengths; the longest is simulated");
+  }
+  const auto emptied = facts.whole("steps.empties_cache").value_or(0);
+  if (emptied > 0 && emptied + 1 >= static_cast<std::int64_t>(micro_batches.size())) {
+    keys.use("steps.empties_cache", std::to_string(emptied), "empty-cache-every-step", "true");
+  } else if (emptied > 0) {
+    keys.add_not_supported("steps.empties_cache", std::to_string(emptied),
+                           "the cache was emptied, but not in every step");
+  }
+}
+
+/// "full", "every-N", or empty for other choices of a list's blocks.
+std::string checkpoint_word(const std::vector<std::int64_t>& recomputed, std::int64_t blocks) {
+  if (recomputed.empty() || blocks == 0) {
+    return "";
+  }
+  const std::int64_t n = recomputed.front() + 1;
+  std::vector<std::int64_t> expected;
+  for (std::int64_t block = n - 1; block < blocks; block += n) {
+    expected.push_back(block);
+  }
+  if (recomputed != expected) {
+    return "";
+  }
+  return n == 1 ? "full" : fmt::format("every-{}", n);
+}
+
+/// What all lists of blocks agree on; empty if they do not, or if parts of blocks run again.
+std::string checkpoint_word(const ObservedFacts& facts) {
+  std::string word;
+  for (int i = 0;; ++i) {
+    const std::string path = fmt::format("checkpointing.blocks.{}.", i);
+    const auto length = facts.whole(path + "length");
+    if (!length) {
+      return word;
+    }
+    const std::string of_list = checkpoint_word(facts.wholes(path + "whole"), *length);
+    const bool is_first = i == 0;
+    if (!facts.wholes(path + "part").empty() || of_list.empty() || (!is_first && of_list != word)) {
+      return "";
+    }
+    word = of_list;
+  }
+}
+
+void read_checkpointing(const ObservedFacts& facts, SourceKeys& keys) {
+  if (facts.find("checkpointing") == nullptr) {
+    keys.use("checkpointing", "none", "checkpoint", "none");
+    return;
+  }
+  const std::string classes = facts.shown("checkpointing.classes");
+  const std::string word = facts.flag("checkpointing.selective").value_or(false)
+                               ? "selective-op"
+                               : checkpoint_word(facts);
+  if (word.empty()) {
+    keys.add_not_supported("checkpointing.classes", classes,
+                           "not the whole blocks of a plan; give --checkpoint");
+    return;
+  }
+  keys.use("checkpointing.classes", classes, "checkpoint", word);
+  const bool is_reentrant = facts.flag("checkpointing.reentrant").value_or(false);
+  keys.use("checkpointing.reentrant", flag_word(is_reentrant), "checkpoint-impl",
+           is_reentrant ? "reentrant" : "nonreentrant");
+}
+
+}  // namespace
+
+void read_observed_batches(const ObservedFacts& facts, SourceKeys& keys) {
+  read_shapes(facts, keys);
+  read_mask(facts, keys);
+  read_outputs(facts, keys);
+  read_steps(facts, keys);
+  read_checkpointing(facts, keys);
+}
+
+}  // namespace highwater

@@ -1,0 +1,272 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "traces/error.hpp"
+#include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/presets.hpp"
+#include "workloads/sources/observed_parts.hpp"
+
+namespace highwater {
+namespace {
+
+namespace json = boost::json;
+
+/// A loop as the recorder calls it, and the framework of plans.
+struct LoopWord {
+  std::string_view loop;
+  std::string_view framework;
+};
+
+constexpr std::array kLoops{LoopWord{"plain", "hf"},
+                            LoopWord{"trainer", "trainer"},
+                            LoopWord{"SFTTrainer", "trl-sft"},
+                            LoopWord{"lightning", "lightning"},
+                            LoopWord{"torchtitan", "torchtitan"},
+                            LoopWord{"torchtune", "torchtune"},
+                            LoopWord{"deepspeed", "deepspeed"},
+                            LoopWord{"megatron", "megatron"}};
+
+void read_loop(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string loop = facts.text("loop").value_or("plain");
+  const auto known = std::ranges::find(kLoops, loop, &LoopWord::loop);
+  if (known != kLoops.end()) {
+    keys.use("loop", loop, "framework", std::string(known->framework));
+  } else if (loop == "accelerate" && facts.text("strategy.kind") == "fsdp2") {
+    keys.use("loop", loop, "framework", "accelerate-fsdp2");
+  } else if (loop == "accelerate") {
+    keys.use("loop", loop, "framework", "hf");
+    keys.add_not_supported("loop", loop,
+                           "what accelerate adds to a plain loop (outputs in fp32 under autocast)");
+  } else {
+    keys.add_not_supported("loop", loop, "simulated as a plain loop");
+  }
+}
+
+/// Where the configuration is from and what wrote it.
+bool tells_origin(std::string_view key) {
+  constexpr std::array<std::string_view, 3> kKeys{"transformers_version", "_name_or_path",
+                                                  "_commit_hash"};
+  return std::ranges::find(kKeys, key) != kKeys.end();
+}
+
+json::object without_origin(json::object config) {
+  for (const auto& [key, value] : json::object(config)) {
+    if (tells_origin(key)) {
+      config.erase(key);
+    }
+  }
+  return config;
+}
+
+/// A known name says the same in one word.
+std::string model_word(const json::object& config, const std::string& file) {
+  const std::string text = json::serialize(without_origin(config));
+  const ModelSpec spec = model_from_text(text, file);
+  const auto preset = std::ranges::find(model_presets(), spec.config, &ModelSpec::config);
+  return preset == model_presets().end() ? text : preset->name;
+}
+
+void read_config(const ObservedFacts& facts, const std::string& file, SourceKeys& keys) {
+  const json::value* const config = facts.find("model.config");
+  if (config == nullptr || !config->is_object()) {
+    keys.add_not_supported("model.class", facts.shown("model.class"),
+                           "has no configuration of transformers; give --model", "model");
+    return;
+  }
+  keys.use("model.config", facts.shown("model.class"), "model",
+           model_word(config->get_object(), file));
+}
+
+struct AttentionWord {
+  std::string_view implementation;
+  std::string_view word;
+};
+
+void read_attention(const ObservedFacts& facts, SourceKeys& keys) {
+  constexpr std::array kWords{AttentionWord{"sdpa", "sdpa"}, AttentionWord{"eager", "eager"},
+                              AttentionWord{"flash_attention_2", "sdpa-flash"},
+                              AttentionWord{"flex_attention", "flex"}};
+  const auto used = facts.text("model.attention");
+  const auto word = std::ranges::find(kWords, used.value_or(""), &AttentionWord::implementation);
+  if (word != kWords.end()) {
+    keys.use("model.attention", *used, "attention", std::string(word->word));
+  } else if (used) {
+    keys.add_not_supported("model.attention", *used, "simulated as PyTorch's own attention");
+  }
+}
+
+/// Where the model was made, and what was done with it before the first forward.
+std::string init_word(const ObservedFacts& facts) {
+  const std::string built = facts.text("model.built_on").value_or("");
+  const std::string moved = facts.find("model.moved") == nullptr ? "" : facts.shown("model.moved");
+  const auto has = [&](std::string_view what) { return moved.find(what) != std::string::npos; };
+  if (has("narrowed")) {
+    return "pretrained-half";
+  }
+  if (has("meta") || has("to_empty") || built == "meta") {
+    return "meta";
+  }
+  return built == "cuda" ? "device" : built == "cpu" ? "cpu" : "";
+}
+
+void read_init(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string word = init_word(facts);
+  if (!word.empty()) {
+    keys.use("model.built_on",
+             facts.shown("model.built_on") +
+                 (facts.find("model.moved") == nullptr ? "" : ", " + facts.shown("model.moved")),
+             "init", word);
+  }
+}
+
+void read_compiled(const ObservedFacts& facts, SourceKeys& keys) {
+  if (facts.flag("model.compiled").value_or(false)) {
+    keys.use("model.compiled", "true", "compile", "true");
+  }
+}
+
+/// Empty for what plans do not have.
+std::string precision_word(const std::string& weights, const std::string& autocast) {
+  if (autocast.empty()) {
+    return weights;
+  }
+  if (weights == "fp32") {
+    return "amp-" + autocast;
+  }
+  return weights == "bf16" && autocast == "bf16" ? "bf16+amp" : "";
+}
+
+constexpr const char* kQuantization = "model.quantization";
+
+/// Whether weights that are in 16 bits in the checkpoint are in fp32, as
+/// prepare_model_for_kbit_training() leaves them.
+bool are_others_widened(const ObservedFacts& facts) {
+  const std::string others = facts.most(std::string(kQuantization) + ".others");
+  const std::string weights =
+      facts.text(std::string(kQuantization) + ".weights").value_or("bfloat16");
+  return others == "float32" && weights != "float32";
+}
+
+void read_quantization(const ObservedFacts& facts, SourceKeys& keys) {
+  const auto use = [&](const char* fact, const char* option, const std::string& word) {
+    const std::string path = fmt::format("{}.{}", kQuantization, fact);
+    keys.use(path, facts.shown(path), option, word);
+  };
+  const auto text = [&](const char* fact) {
+    return facts.text(fmt::format("{}.{}", kQuantization, fact)).value_or("");
+  };
+  use("format", "quantize", text("format"));
+  use("others", "prepare-kbit", flag_word(are_others_widened(facts)));
+  if (text("format").starts_with("int8")) {
+    return;
+  }
+  use("double_quant", "double-quant",
+      flag_word(facts.flag(std::string(kQuantization) + ".double_quant").value_or(false)));
+  if (const std::string type = plan_type(text("compute_dtype")); !type.empty()) {
+    use("compute_dtype", "quant-compute-dtype", type);
+  }
+  if (const std::string type = plan_type(text("storage")); !type.empty()) {
+    use("storage", "quant-storage", type);
+  }
+}
+
+constexpr const char* kFloat8 = "model.float8";
+
+void read_float8(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string scales = facts.text(kFloat8).value_or("");
+  if (scales == "tensorwise") {
+    keys.use(kFloat8, scales, "float8", "true");
+  } else if (!scales.empty()) {
+    keys.add_not_supported(kFloat8, scales, "float8 with one scale a row");
+  }
+}
+
+/// What most weights are in, or were before they were quantised.
+std::string type_of_weights(const ObservedFacts& facts) {
+  if (facts.find(kQuantization) == nullptr) {
+    return facts.most("model.parameters");
+  }
+  return facts.text(std::string(kQuantization) + ".weights").value_or("bfloat16");
+}
+
+void read_precision(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string type = type_of_weights(facts);
+  const std::string autocast = facts.text("precision.autocast").value_or("");
+  const std::string word = precision_word(plan_type(type), plan_type(autocast));
+  const std::string value = autocast.empty() ? type : type + ", autocast in " + autocast;
+  if (word.empty()) {
+    keys.add_not_supported("precision", value, "--precision has no such value");
+  } else {
+    keys.use("precision", value, "precision", word);
+  }
+}
+
+void read_adapter(const ObservedFacts& facts, const std::string& path, SourceKeys& keys) {
+  const std::string kind = facts.text(path + ".kind").value_or("");
+  const auto rank = facts.whole(path + ".rank");
+  if (kind != "LORA" || !rank) {
+    keys.add_not_supported(path + ".kind", kind, "only LoRA is simulated");
+    return;
+  }
+  keys.use(path + ".rank", std::to_string(*rank), "lora", std::to_string(*rank));
+  if (const double dropout = facts.number(path + ".dropout").value_or(0); dropout > 0) {
+    keys.use(path + ".dropout", fmt::format("{}", dropout), "lora-dropout",
+             fmt::format("{}", dropout));
+  }
+  if (facts.flag(path + ".dora").value_or(false)) {
+    keys.use(path + ".dora", "true", "dora", "true");
+  }
+  const std::string saved = path + ".modules_to_save";
+  if (facts.find(saved) != nullptr && !(facts.flag(saved) == false)) {
+    keys.add_not_supported(saved, facts.shown(saved), "not simulated");
+  }
+  std::vector<std::string> targets;
+  for (int i = 0; facts.text(fmt::format("{}.targets.{}", path, i)); ++i) {
+    targets.push_back(*facts.text(fmt::format("{}.targets.{}", path, i)));
+  }
+  if (!targets.empty()) {
+    keys.use(path + ".targets", facts.shown(path + ".targets"), "lora-targets",
+             fmt::format("{}", fmt::join(targets, ",")));
+  } else if (facts.find(path + ".targets") != nullptr) {
+    keys.add_not_supported(path + ".targets", facts.shown(path + ".targets"),
+                           "a pattern; give --lora-targets");
+  }
+}
+
+}  // namespace
+
+std::string plan_type(const std::string& torch_type) {
+  return torch_type == "float32"    ? "fp32"
+         : torch_type == "bfloat16" ? "bf16"
+         : torch_type == "float16"  ? "fp16"
+                                    : "";
+}
+
+std::string flag_word(bool value) {
+  return value ? "true" : "false";
+}
+
+void read_observed_model(const ObservedFacts& facts, const std::string& file, SourceKeys& keys) {
+  read_loop(facts, keys);
+  read_config(facts, file, keys);
+  read_compiled(facts, keys);
+  read_float8(facts, keys);
+  read_attention(facts, keys);
+  if (facts.find(kQuantization) != nullptr) {
+    read_quantization(facts, keys);
+  } else {
+    read_init(facts, keys);
+  }
+  read_precision(facts, keys);
+  if (facts.find("adapters.0") != nullptr) {
+    read_adapter(facts, "adapters.0", keys);
+  }
+  if (facts.find("adapters.1") != nullptr) {
+    keys.add_not_supported("adapters", facts.shown("adapters"), "only the first is simulated");
+  }
+}
+
+}  // namespace highwater

@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "workloads/plan/optimizer_table.hpp"
+#include "workloads/sources/observed_parts.hpp"
+
+namespace highwater {
+namespace {
+
+/// The optimizer whose class a recording names, or nullptr.
+const OptimizerRow* optimizer_of_class(std::string_view name) {
+  const auto found = std::ranges::find_if(optimizer_table(), [&](const OptimizerRow& row) {
+    return std::ranges::find(row.classes, name) != row.classes.end();
+  });
+  return found == optimizer_table().end() ? nullptr : &*found;
+}
+
+/// Options of an optimizer that leave its memory as it is.
+bool is_harmless(std::string_view option) {
+  return option == "nesterov" || option == "maximize" || option == "beta1";
+}
+
+void read_extras(const ObservedFacts& facts, bool has_momentum, SourceKeys& keys) {
+  const boost::json::value* const options = facts.find("optimizers.0.options");
+  if (options == nullptr || !options->is_object()) {
+    return;
+  }
+  const bool is_muon = facts.text("optimizers.0.class") == "torch.Muon";
+  for (const auto& [name, value] : options->get_object()) {
+    const std::string key = "optimizers.0.options." + std::string(name);
+    if (is_harmless(name)) {
+      keys.add_no_effect(key, boost::json::serialize(value), "no further tensor");
+    } else if (name == "momentum" && is_muon) {
+      keys.add_no_effect(key, boost::json::serialize(value), "Muon always keeps it");
+    } else if (name != "momentum" || !has_momentum) {
+      keys.add_not_supported(key, boost::json::serialize(value), "simulated without");
+    }
+  }
+}
+
+void read_class(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string name = facts.text("optimizers.0.class").value_or("");
+  const OptimizerRow* const known = optimizer_of_class(name);
+  if (known == nullptr) {
+    keys.add_not_supported("optimizers.0.class", name, "give --optimizer");
+    return;
+  }
+  const bool has_momentum = known->kind == OptimizerKind::sgd &&
+                            facts.number("optimizers.0.options.momentum").value_or(0) > 0;
+  keys.use("optimizers.0.class", name, "optimizer",
+           has_momentum ? "sgd-momentum" : std::string(known->word));
+  const std::string implementation =
+      name.starts_with("deepspeed.")
+          ? "deepspeed"
+          : facts.text("optimizers.0.implementation").value_or("default");
+  keys.use("optimizers.0.implementation", implementation, "optimizer-impl", implementation);
+  read_extras(facts, has_momentum, keys);
+}
+
+/// torch.optim's multi-tensor kernels take no mixture of DTensors and others, so that scripts put
+/// these into a group of their own, as plans do without being told.
+bool splits_tensors(const ObservedFacts& facts) {
+  const bool is_alone = facts.text("strategy.kind") == "none";
+  return facts.find(is_alone ? "strategy.mesh" : "strategy.mesh.tp") != nullptr;
+}
+
+void read_groups(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::int64_t groups = facts.whole("optimizers.0.groups").value_or(1);
+  if (groups == 2 && splits_tensors(facts)) {
+    keys.add_no_effect("optimizers.0.groups", "2", "whole tensors beside those that are split");
+  } else if (groups == 1 || groups == 2) {
+    keys.use("optimizers.0.groups", std::to_string(groups), "param-groups", std::to_string(groups));
+  } else {
+    keys.add_not_supported("optimizers.0.groups", std::to_string(groups),
+                           "simulated with one group of parameters");
+  }
+}
+
+/// Muon takes matrices alone; --optimizer muon has the AdamW of all else.
+bool is_muon_with_adamw(const ObservedFacts& facts) {
+  return facts.text("optimizers.0.class") == "torch.Muon" &&
+         facts.text("optimizers.1.class") == "torch.AdamW" && facts.find("optimizers.2") == nullptr;
+}
+
+/// An optimizer for each parameter steps while the backward runs.
+void read_several(const ObservedFacts& facts, SourceKeys& keys) {
+  if (facts.find("optimizers.1") == nullptr) {
+    return;
+  }
+  const bool is_each_alone =
+      facts.whole("optimizers.0.parameters") == 1 && facts.whole("optimizers.1.parameters") == 1;
+  if (is_each_alone) {
+    keys.use("optimizers", "one for each parameter", "optimizer-in-backward", "true");
+  } else if (is_muon_with_adamw(facts)) {
+    keys.add_no_effect("optimizers.1", "torch.AdamW", "muon stands for both");
+  } else {
+    keys.add_not_supported("optimizers", facts.shown("optimizers"), "only the first is simulated");
+  }
+}
+
+void read_gradients(const ObservedFacts& facts, SourceKeys& keys) {
+  const auto norm = facts.number("gradients.clip");
+  keys.use("gradients.clip", facts.shown("gradients.clip"), "grad-clip",
+           norm && *norm > 0 ? fmt::format("{}", *norm) : "none");
+  if (const auto where = facts.text("gradients.zeroed_at")) {
+    keys.use("gradients.zeroed_at", *where, "zero-grad-at", *where);
+  }
+  if (const auto frees = facts.flag("gradients.set_to_none")) {
+    keys.use("gradients.set_to_none", flag_word(*frees), "set-to-none", flag_word(*frees));
+  }
+}
+
+}  // namespace
+
+void read_observed_optimizer(const ObservedFacts& facts, SourceKeys& keys) {
+  if (facts.find("optimizers.0") != nullptr) {
+    read_class(facts, keys);
+    read_groups(facts, keys);
+    read_several(facts, keys);
+  }
+  read_gradients(facts, keys);
+}
+
+}  // namespace highwater

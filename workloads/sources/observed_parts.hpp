@@ -1,0 +1,32 @@
+// The parts of an observed plan, each read by itself.
+#pragma once
+
+#include <string>
+
+#include "workloads/sources/observed_facts.hpp"
+#include "workloads/sources/plan_source.hpp"
+
+namespace highwater {
+
+/// Loop, model, adapters, precision, attention.
+void read_observed_model(const ObservedFacts& facts, const std::string& file, SourceKeys& keys);
+
+/// Batches, steps, checkpointing.
+void read_observed_batches(const ObservedFacts& facts, SourceKeys& keys);
+
+/// Optimizer and gradients.
+void read_observed_optimizer(const ObservedFacts& facts, SourceKeys& keys);
+
+/// Ranks and wrappers.
+void read_observed_strategy(const ObservedFacts& facts, SourceKeys& keys);
+
+/// GPU, limits, releases.
+void read_observed_device(const ObservedFacts& facts, SourceKeys& keys);
+
+/// "bf16" of "bfloat16"; empty for what plans do not have.
+std::string plan_type(const std::string& torch_type);
+
+/// "true", "false"
+std::string flag_word(bool value);
+
+}  // namespace highwater

@@ -1,0 +1,106 @@
+// The names by which the facts call the readers that programs share.
+#include <array>
+
+#include "workloads/sources/programs/hugging_face/axolotl_readers.hpp"
+#include "workloads/sources/programs/hugging_face/deepspeed_readers.hpp"
+#include "workloads/sources/programs/hugging_face/hugging_face.hpp"
+
+namespace highwater::program_table {
+namespace {
+
+constexpr std::array kSharedHuggingFaceReaders{
+    NamedReader{"allgather_bucket", read_allgather_bucket},
+    NamedReader{"attention", read_attention},
+    NamedReader{"attention_flag", read_attention_flag},
+    NamedReader{"autotp", read_autotp},
+    NamedReader{"axolotl_adapter", read_axolotl_adapter},
+    NamedReader{"axolotl_batch_size", read_axolotl_batch_size},
+    NamedReader{"axolotl_checkpointing", read_axolotl_checkpointing},
+    NamedReader{"axolotl_compile", read_axolotl_compile},
+    NamedReader{"axolotl_fp8", read_axolotl_fp8},
+    NamedReader{"axolotl_fsdp", read_axolotl_fsdp},
+    NamedReader{"axolotl_half", read_axolotl_half},
+    NamedReader{"axolotl_packing", read_axolotl_packing},
+    NamedReader{"axolotl_plugins", read_axolotl_plugins},
+    NamedReader{"axolotl_rl", read_axolotl_rl},
+    NamedReader{"backend", read_backend},
+    NamedReader{"backward_prefetch", read_backward_prefetch},
+    NamedReader{"bits", read_bits},
+    NamedReader{"bnb_key", read_bnb_key},
+    NamedReader{"checkpoint_kwargs", read_checkpoint_kwargs},
+    NamedReader{"checkpointing", read_checkpointing},
+    NamedReader{"compile_backend", read_compile_backend},
+    NamedReader{"compile_mode", read_compile_mode},
+    NamedReader{"deepspeed", read_deepspeed},
+    NamedReader{"ds_autocast", read_ds_autocast},
+    NamedReader{"ds_batch", read_ds_batch},
+    NamedReader{"ds_checkpointing", read_ds_checkpointing},
+    NamedReader{"ds_half", read_ds_half},
+    NamedReader{"ds_optimizer", read_ds_optimizer},
+    NamedReader{"ds_torch_adam", read_ds_torch_adam},
+    NamedReader{"ds_train_batch", read_ds_train_batch},
+    NamedReader{"dtype", read_dtype},
+    NamedReader{"efficient_loading", read_efficient_loading},
+    NamedReader{"empty_cache", read_empty_cache},
+    NamedReader{"experts", read_experts},
+    NamedReader{"factory_attention", read_factory_attention},
+    NamedReader{"flash_flag", read_flash_flag},
+    NamedReader{"forward_prefetch", read_forward_prefetch},
+    NamedReader{"fsdp", read_fsdp},
+    NamedReader{"fsdp_checkpointing", read_fsdp_checkpointing},
+    NamedReader{"fsdp_file", read_fsdp_file},
+    NamedReader{"fsdp_offload", read_fsdp_offload},
+    NamedReader{"fsdp_policy", read_fsdp_policy},
+    NamedReader{"fsdp_version", read_fsdp_version},
+    NamedReader{"fused_loss", read_fused_loss},
+    NamedReader{"half", read_half},
+    NamedReader{"hpz", read_hpz},
+    NamedReader{"length", read_length},
+    NamedReader{"liger", read_liger},
+    NamedReader{"limit_all_gathers", read_limit_all_gathers},
+    NamedReader{"load_in_4bit", read_load_in_4bit},
+    NamedReader{"load_in_8bit", read_load_in_8bit},
+    NamedReader{"lora_key", read_lora_key},
+    NamedReader{"model", read_model},
+    NamedReader{"model_type", read_model_type},
+    NamedReader{"mxfp4", read_mxfp4},
+    NamedReader{"no_checkpointing", read_no_checkpointing},
+    NamedReader{"number_or_auto_accum", read_number_or_auto_accum},
+    NamedReader{"number_or_auto_clip", read_number_or_auto_clip},
+    NamedReader{"offload_ratio", read_offload_ratio},
+    NamedReader{"optim", read_optim},
+    NamedReader{"optim_args", read_optim_args},
+    NamedReader{"optim_targets", read_optim_targets},
+    NamedReader{"other_trainer", read_other_trainer},
+    NamedReader{"persistence", read_persistence},
+    NamedReader{"prefetch_bucket", read_prefetch_bucket},
+    NamedReader{"q_lora", read_q_lora},
+    NamedReader{"quantization_bit", read_quantization_bit},
+    NamedReader{"reduce_bucket", read_reduce_bucket},
+    NamedReader{"reentrant", read_reentrant},
+    NamedReader{"replicas", read_replicas},
+    NamedReader{"reshard", read_reshard},
+    NamedReader{"sharding_strategy", read_sharding_strategy},
+    NamedReader{"sub_group", read_sub_group},
+    NamedReader{"tensor_size", read_tensor_size},
+    NamedReader{"use_lora", read_use_lora},
+    NamedReader{"use_orig_params", read_use_orig_params},
+    NamedReader{"wrap_policy", read_wrap_policy},
+    NamedReader{"zero_contiguous_gradients", read_zero_flag<"contiguous-gradients">},
+    NamedReader{"zero_max_live_parameters", read_zero_size<"max-live-parameters">},
+    NamedReader{"zero_max_reuse_distance", read_zero_size<"max-reuse-distance">},
+    NamedReader{"zero_model_persistence_threshold", read_zero_size<"model-persistence-threshold">},
+    NamedReader{"zero_offload", read_zero_offload},
+    NamedReader{"zero_overlap_comm", read_zero_flag<"overlap-comm">},
+    NamedReader{"zero_reduce_scatter", read_zero_flag<"reduce-scatter">},
+    NamedReader{"zero_round_robin_gradients", read_zero_flag<"round-robin-gradients">},
+    NamedReader{"zero_stage", read_zero_stage},
+};
+
+}  // namespace
+
+std::span<const NamedReader> hugging_face_readers() {
+  return kSharedHuggingFaceReaders;
+}
+
+}  // namespace highwater::program_table

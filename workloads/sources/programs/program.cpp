@@ -1,0 +1,303 @@
+#include "workloads/sources/programs/program.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "traces/edit_distance.hpp"
+#include "traces/error.hpp"
+
+namespace highwater {
+namespace {
+
+std::string_view without_section(const Program& program, std::string_view key) {
+  for (const std::string_view section : program.sections) {
+    if (key.starts_with(section)) {
+      return key.substr(section.size());
+    }
+  }
+  return key;
+}
+
+/// Words of a launch line without a name ("argument") say nothing about whose they are.
+std::size_t known_keys(const Program& program, const SettingList& settings) {
+  return static_cast<std::size_t>(std::ranges::count_if(settings.list(), [&](const Setting& row) {
+    return row.key != "argument" && program.keys.find(without_section(program, row.key)) != nullptr;
+  }));
+}
+
+bool has_mark(const Program& program, const SettingList& settings) {
+  return program.mark.empty() || settings.has_like(program.mark);
+}
+
+/// The one that knows most keys, with how many.
+std::pair<const Program*, std::size_t> best_program(const SettingList& settings) {
+  std::pair<const Program*, std::size_t> best{nullptr, 0};
+  for (const Program* const program : programs()) {
+    const std::size_t known = has_mark(*program, settings) ? known_keys(*program, settings) : 0;
+    if (known > best.second) {
+      best = {program, known};
+    }
+  }
+  return best;
+}
+
+/// Whether one of the keys says more than names: "name" and "output_dir" stand in many files that
+/// are no training program's.
+bool says_something(const Program& program, const SettingList& settings) {
+  return std::ranges::any_of(settings.list(), [&](const Setting& row) {
+    const KeyRule* const rule = program.keys.find(without_section(program, row.key));
+    return rule != nullptr && rule->use != KeyRule::Use::no_effect;
+  });
+}
+
+/// The program that a file is of; nullptr if it is of none.
+const Program* program_of_file(const SettingList& settings) {
+  const Program* const best = best_program(settings).first;
+  return best == nullptr || !says_something(*best, settings) ? nullptr : best;
+}
+
+/// Names of a program's keys, for "did you mean".
+std::vector<std::string> names_of_keys(const Program& program) {
+  std::vector<std::string> names;
+  for (const KeyRule& rule : program.keys.rules()) {
+    if (rule.key.find('*') == std::string_view::npos) {
+      names.emplace_back(rule.key);
+    }
+  }
+  return names;
+}
+
+/// A key that stands twice: the last one counts.
+bool is_overridden(const SettingList& settings, const Setting& setting) {
+  return setting.is_replaced ||
+         (setting.key != "argument" && settings.find(setting.key) != &setting);
+}
+
+/// "$@", "$*", "$1", "${@:2}": a script is read as it is called, here without arguments.
+bool is_call_argument(const Setting& setting) {
+  const std::size_t at = setting.value.starts_with("${") ? 2 : 1;
+  return setting.key == "argument" && setting.value.starts_with('$') && at < setting.value.size() &&
+         std::string_view("@*0123456789").find(setting.value[at]) != std::string_view::npos;
+}
+
+/// Reads all settings of one file by the rules of its program.
+class SettingsReader {
+ public:
+  SettingsReader(const Program& program, const SettingList& all) : program_(&program), all_(&all) {}
+
+  PlanSource read() {
+    for (const Setting& setting : all_->list()) {
+      keys_.are_defaults(setting.is_default);
+      read_setting(setting);
+    }
+    keys_.are_defaults(false);
+    for (const ProgramOption& implied : program_->implies) {
+      offer({fmt::format("({})", implied.option), std::string(implied.because)}, implied.option,
+            std::string(implied.word), keys_);
+    }
+    if (program_->finish != nullptr) {
+      program_->finish(*all_, keys_);
+    }
+    return keys_.finish();
+  }
+
+ private:
+  void read_setting(const Setting& setting) {
+    const KeyRule* const rule = program_->keys.find(setting.key);
+    if (is_overridden(*all_, setting)) {
+      keys_.add_no_effect(setting.key, setting.value, "given again further down");
+    } else if (is_call_argument(setting)) {
+      keys_.add_no_effect(setting.key, setting.value, "what the script is called with");
+    } else if (setting.key == "argument" && setting.value.starts_with('$')) {
+      keys_.add_not_supported(setting.key, setting.value,
+                              "options that a variable may hold, which the script does not set");
+    } else if (rule == nullptr) {
+      keys_.add_not_supported(setting.key, setting.value, why_unknown(setting.key));
+    } else {
+      apply_rule(*rule, setting, *all_, keys_);
+    }
+  }
+
+  /// Why a key without a rule is not supported, with the one that was probably meant. Of a file
+  /// with hundreds of them no key was meant.
+  std::string why_unknown(const std::string& key) {
+    constexpr std::size_t kMostMistakes = 200;
+    const std::string sentence =
+        fmt::format("no key of {} that this program knows", program_->releases);
+    if (++unknown_ > kMostMistakes) {
+      return sentence;
+    }
+    if (names_.empty()) {
+      names_ = names_of_keys(*program_);
+    }
+    const std::optional<std::string> meant = nearest_word(key, names_);
+    return meant ? fmt::format("{}; did you mean {}?", sentence, *meant) : sentence;
+  }
+
+  const Program* program_;
+  const SettingList* all_;
+  SourceKeys keys_;
+  std::size_t unknown_ = 0;
+  std::vector<std::string> names_;
+};
+
+SettingList with_defaults(const Program& program, const SettingList& settings) {
+  SettingList own;
+  for (Setting setting : settings.list()) {
+    setting.key = without_section(program, setting.key);
+    own.add(std::move(setting));
+  }
+  SettingList all;
+  for (const ProgramDefault& row : program.defaults) {
+    if (own.find(row.key) == nullptr) {
+      all.add({.key = std::string(row.key), .value = std::string(row.value), .is_default = true});
+    }
+  }
+  for (const Setting& setting : own.list()) {
+    all.add(setting);
+  }
+  return all;
+}
+
+PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
+  const SettingList all = with_defaults(program, settings);
+  PlanSource source = SettingsReader(program, all).read();
+  source.file = file;
+  return source;
+}
+
+const Program* launcher_called(std::string_view name) {
+  const auto found = std::ranges::find(launchers(), name, &Program::name);
+  return found == launchers().end() ? nullptr : *found;
+}
+
+const Program* started_by(std::string_view script) {
+  const auto found = std::ranges::find_if(programs(), [&](const Program* program) {
+    return std::ranges::any_of(
+        program->scripts, [&](std::string_view pattern) { return matches_key(pattern, script); });
+  });
+  return found == programs().end() ? nullptr : *found;
+}
+
+void append(PlanSource part, PlanSource& whole) {
+  std::ranges::move(part.words, std::back_inserter(whole.words));
+  std::ranges::move(part.defaults, std::back_inserter(whole.defaults));
+  std::ranges::move(part.keys, std::back_inserter(whole.keys));
+}
+
+/// Variables that no rule knows are the script's own.
+SettingList known_variables(const SettingList& environment, const Program& rules) {
+  SettingList known;
+  for (const Setting& variable : environment.list()) {
+    if (rules.keys.find(variable.key) != nullptr) {
+      known.add(variable);
+    }
+  }
+  return known;
+}
+
+}  // namespace
+
+std::string names_of_programs() {
+  std::vector<std::string_view> names;
+  std::ranges::transform(programs(), std::back_inserter(names), &Program::name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+bool is_of_some_program(const SettingList& settings) {
+  return program_of_file(settings) != nullptr;
+}
+
+const Program& program_of(const SettingList& settings, const std::string& file) {
+  const Program* const best = program_of_file(settings);
+  if (best == nullptr) {
+    throw InputError(file, "", "none of its keys is one that a training program has",
+                     "give a configuration or launch line of " + names_of_programs());
+  }
+  return *best;
+}
+
+/// Many programs are called train.py: the options tell, where one knows far more of them than the
+/// program of that name.
+const Program* find_program(const LaunchLine& line) {
+  const Program* const started = started_by(line.program);
+  const auto [best, known] = best_program(line.options);
+  constexpr std::size_t kFarMore = 10;
+  // A script without rules of its own is one of a trainer that is refused.
+  const bool is_other = started != nullptr && !started->keys.rules().empty() &&
+                        known > kFarMore + known_keys(*started, line.options);
+  return started == nullptr || is_other ? best : started;
+}
+
+void check_repeated_key(const Program& program, const SettingList& settings,
+                        const std::string& file) {
+  const std::optional<RepeatedKey>& repeated = settings.repeated_key();
+  if (!repeated || program.refuses_repeated_keys.empty()) {
+    return;
+  }
+  throw InputError(file,
+                   repeated->line == 0 ? repeated->key
+                                       : fmt::format("line {}: {}", repeated->line, repeated->key),
+                   fmt::format("this key stands twice, and {} refuses the file ({})", program.name,
+                               program.refuses_repeated_keys),
+                   "leave one of them out");
+}
+
+PlanSource plan_of_settings(const SettingList& settings, const std::string& file) {
+  const Program& program = program_of(settings, file);
+  check_repeated_key(program, settings, file);
+  return read_with(program, settings, file);
+}
+
+/// Variables that the script sets in several branches, none of which it decides itself, and lines
+/// that the shell would not read as they are meant.
+PlanSource note_script(const LaunchLine& line) {
+  SourceKeys keys;
+  for (const std::string& name : line.ambiguous) {
+    const Setting* const last = line.environment.find(name);
+    keys.add_not_supported("$" + name, last == nullptr ? "" : last->value,
+                           "the script sets it in several branches, and what decides is not known; "
+                           "the last one is read");
+  }
+  for (const std::string& where : line.cut_lines) {
+    keys.add_not_supported("(line)", where,
+                           "the shell ends the command there; read as if it went on");
+  }
+  return keys.finish();
+}
+
+PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file) {
+  PlanSource whole;
+  whole.file = file;
+  append(note_script(line), whole);
+  if (const Program* const variables = launcher_called("environment")) {
+    append(read_with(*variables, known_variables(line.environment, *variables), file), whole);
+  }
+  if (const Program* const launcher = launcher_called(line.launcher)) {
+    append(read_with(*launcher, line.launcher_options, file), whole);
+  }
+  return whole;
+}
+
+PlanSource plan_of_launch(const LaunchLine& line, const Program* program, const std::string& file) {
+  PlanSource whole = plan_of_launcher(line, file);
+  if (program == nullptr) {
+    throw InputError(file, "", line.program + " has no option that a known training program has",
+                     "give --model and what the script sets, or record it (highwater record -- "
+                     "python SCRIPT)");
+  }
+  append(read_with(*program, line.options, file), whole);
+  return whole;
+}
+
+PlanSource plan_of_launch(const LaunchLine& line, const std::string& file) {
+  return plan_of_launch(line, find_program(line), file);
+}
+
+}  // namespace highwater

@@ -1,0 +1,42 @@
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "workloads/sources/programs/own_programs.hpp"
+#include "workloads/sources/programs/program.hpp"
+#include "workloads/sources/rules/program_table.hpp"
+
+namespace highwater {
+namespace {
+
+/// Keys that many programs share are those of TrainingArguments.
+std::vector<const Program*> all_programs() {
+  namespace table = program_table;
+  std::vector<const Program*> all{
+      &table::trainer(),         &table::torchtitan(),     &table::torchtitan_python(),
+      &table::torchtune(),       &table::megatron(),       &table::megatron_others(),
+      &table::megatron_bridge(), &table::nemo(),           &table::plain_loop(),
+      &table::trl_sft(),         &table::trl_others(),     &table::accelerate(),
+      &table::deepspeed_file(),  &table::deepspeed_chat(), &table::deepspeed_scripts(),
+      &table::axolotl(),         &table::llamafactory(),   &table::llamafactory_second(),
+      &table::own_scripts(),     &table::qlora_script(),   &table::primus()};
+  std::ranges::copy(own_programs(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
+std::span<const Program* const> programs() {
+  static const std::vector<const Program*> kPrograms = all_programs();
+  return kPrograms;
+}
+
+std::span<const Program* const> launchers() {
+  namespace table = program_table;
+  static const std::array kLaunchers{&table::torchrun(), &table::srun(), &table::environment(),
+                                     &table::accelerate_launch(), &table::deepspeed_launcher()};
+  return kLaunchers;
+}
+
+}  // namespace highwater

@@ -1,0 +1,53 @@
+#include "workloads/sources/rules/program_row.hpp"
+
+#include <fmt/format.h>
+
+#include "workloads/facts/facts.hpp"
+
+namespace highwater {
+namespace {
+
+/// Those of the newest release: a file does not say which one it is for.
+std::vector<ProgramDefault> defaults_of(const JsonField& file) {
+  std::vector<ProgramDefault> defaults;
+  if (const auto field = file.find("defaults")) {
+    for (const JsonField& row : field->elements()) {
+      if (!row.find("until")) {
+        defaults.push_back({row.at("key").view(), row.at("value").view()});
+      }
+    }
+  }
+  return defaults;
+}
+
+std::vector<ProgramOption> options_of(const JsonField& file) {
+  std::vector<ProgramOption> options;
+  if (const auto field = file.find("implies")) {
+    for (const JsonField& row : field->elements()) {
+      options.push_back({row.at("option").view(), row.at("word").view(), row.at("because").view()});
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+Program program_of_facts(const JsonField& file, const Readers& readers, FinishProgram finish) {
+  return {.name = file.at("program").view(),
+          .releases = file.at("releases").view(),
+          .keys = KeyTable(file, readers),
+          .scripts = file.views("scripts"),
+          .defaults = defaults_of(file),
+          .sections = file.views("sections"),
+          .mark = file.view_or_empty("mark"),
+          .refuses_repeated_keys = file.view_or_empty("refuses_repeated_keys"),
+          .implies = options_of(file),
+          .readers = readers,
+          .finish = finish};
+}
+
+Program program_of_facts(std::string_view name, const Readers& readers, FinishProgram finish) {
+  return program_of_facts(facts(fmt::format("programs/{}.json", name)), readers, finish);
+}
+
+}  // namespace highwater

@@ -1,0 +1,57 @@
+// A program whose configuration is read: what its keys mean, and how it is recognised. All but the
+// code stands in workloads/facts/programs/NAME.json.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "workloads/json/json_field.hpp"
+#include "workloads/sources/rules/key_table.hpp"
+
+namespace highwater {
+
+/// What the program takes for a key that a file leaves out.
+struct ProgramDefault {
+  std::string_view key;
+  std::string_view value;
+};
+
+/// An option that follows from the program itself, as "(framework)" of its listing.
+struct ProgramOption {
+  std::string_view option;
+  std::string_view word;
+  std::string_view because;  ///< "a loop of its own"
+};
+
+/// Adds what follows from several keys, when all are read: strategy, model.
+using FinishProgram = void (*)(const SettingList& all, SourceKeys& keys);
+
+/// Texts belong to the facts.
+struct Program {
+  std::string_view name;      ///< "torchtitan"
+  std::string_view releases;  ///< whose sources the rules follow: "torchtitan 0.1 to 0.3"
+  KeyTable keys;
+  /// Scripts and tools that start it: "pretrain_gpt.py", "axolotl train"; '*' as in keys.
+  std::vector<std::string_view> scripts;
+  std::vector<ProgramDefault> defaults;
+  /// Parts in front of keys that say nothing ("model_parallel."): the key counts without them.
+  std::vector<std::string_view> sections;
+  /// A key that each of its files has, with '*' as in keys; empty: there is none.
+  std::string_view mark;
+  /// In what words the program refuses a file with a key twice in one mapping; empty: the last one
+  /// counts, as for Python's json.load() and PyYAML.
+  std::string_view refuses_repeated_keys;
+  std::vector<ProgramOption> implies;
+  Readers readers;  ///< that its keys may name
+  FinishProgram finish = nullptr;
+};
+
+/// The program that a file of facts describes. @throws InputError with the field that is wrong
+Program program_of_facts(const JsonField& file, const Readers& readers,
+                         FinishProgram finish = nullptr);
+
+/// The program of workloads/facts/programs/NAME.json.
+Program program_of_facts(std::string_view name, const Readers& readers = {},
+                         FinishProgram finish = nullptr);
+
+}  // namespace highwater
