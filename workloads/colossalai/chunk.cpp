@@ -26,7 +26,7 @@ std::vector<Tensor> parts_of(const Tensor& whole, int ranks) {
 // test().any().item(): the tensor of booleans dies when any() has returned.
 void any_item(const char* test, const Tensor& values) {
   Tensor flags = eager::pointwise(test, {values}, DType::boolean);
-  const Tensor result = eager::reduce_plain("any", flags, {}, false, DType::boolean);
+  const Tensor result = eager::reduce_plain("any", flags, {}, eager::KeepDim::no, DType::boolean);
   flags.reset();
   values.runtime().synchronize();
 }
@@ -36,7 +36,7 @@ void any_inf(const Tensor& values) {
   Tensor magnitude = eager::pointwise("abs", {values}, values.dtype());
   Tensor flags = eager::pointwise("eq", {magnitude}, DType::boolean);
   magnitude.reset();
-  const Tensor result = eager::reduce_plain("any", flags, {}, false, DType::boolean);
+  const Tensor result = eager::reduce_plain("any", flags, {}, eager::KeepDim::no, DType::boolean);
   flags.reset();
   values.runtime().synchronize();
 }

@@ -9,6 +9,7 @@
 #include "workloads/deepspeed/stage_3.hpp"
 #include "workloads/deepspeed/ulysses.hpp"
 #include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/parameter_groups.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -158,12 +159,12 @@ void Engine::backward(const Tensor& script_loss) {
     mean_loss = optim::make_like("mean", loss);
     losses_ = losses_.defined() ? optim::make_like("add", losses_) : mean_loss;
   }
-  const bool is_boundary = (micro_steps_ + 1) % plan_.grad_accum == 0;
-  if (is_boundary && runs_accelerate(plan_.framework)) {
+  const BackwardPass pass = last_if((micro_steps_ + 1) % plan_.grad_accum == 0);
+  if (pass == BackwardPass::last && runs_accelerate(plan_.framework)) {
     callers_loss_ = script_loss;
   }
-  optimizer_->backward(loss, is_boundary);
-  optimizer_->reduce_gradients(is_boundary);
+  optimizer_->backward(loss, pass);
+  optimizer_->reduce_gradients(pass);
   ++micro_steps_;
   eager::end_of_frame(mean_loss, loss);  // the loss is returned
 }

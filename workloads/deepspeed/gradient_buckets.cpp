@@ -186,7 +186,7 @@ void GradientBuckets::settle(std::size_t index) {
   if (placed.is_own) {
     if (offload_ != nullptr) {
       const auto slice = placed.partition->slice_of(placed.index, options_.rank);
-      offload_->take(placed.tensor, slice, is_boundary_);
+      offload_->take(placed.tensor, slice, pass_);
     } else if (uses_buffer()) {
       copy_into_partition(placed.tensor->grad);
     }

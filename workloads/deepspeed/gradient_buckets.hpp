@@ -15,6 +15,7 @@
 #include "workloads/deepspeed/common/flat_partition.hpp"
 #include "workloads/deepspeed/gradient_offload.hpp"
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 #include "workloads/plan/zero_options.hpp"
 
@@ -62,7 +63,7 @@ class GradientBuckets {
   /// Own gradients go to the host from now on.
   void offload_to(GradientOffload& offload) { offload_ = &offload; }
 
-  void set_boundary(bool is_boundary) { is_boundary_ = is_boundary; }
+  void set_pass(BackwardPass pass) { pass_ = pass; }
 
   /// Drops gradients of other partitions that waited for the next reduction.
   void clear_reduced_gradients();
@@ -96,8 +97,8 @@ class GradientBuckets {
   eager::Tensor own_gradients_;      ///< grads_in_partition
   std::int64_t own_offset_ = 0;      ///< elements of it that are in use
   GradientOffload* offload_ = nullptr;
-  bool is_boundary_ = true;           ///< a step follows this backward
-  std::vector<std::size_t> reduced_;  ///< previous_reduced_grads
+  BackwardPass pass_ = BackwardPass::last;  ///< a step follows this backward
+  std::vector<std::size_t> reduced_;        ///< previous_reduced_grads
 };
 
 }  // namespace highwater::deepspeed

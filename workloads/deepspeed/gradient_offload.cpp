@@ -2,6 +2,7 @@
 
 #include "workloads/deepspeed/common/gradient_scale.hpp"
 #include "workloads/deepspeed/common/tensor_data.hpp"
+#include "workloads/nn/backward_pass.hpp"
 
 namespace highwater::deepspeed {
 
@@ -15,15 +16,16 @@ GradientOffload::GradientOffload(eager::Runtime& runtime, std::int64_t largest_p
   runtime.categorize(buffer_, Category::communication);
 }
 
-void GradientOffload::take(const Tensor& parameter, const PartitionSlice& slice, bool is_boundary) {
-  if (!is_boundary) {
+void GradientOffload::take(const Tensor& parameter, const PartitionSlice& slice,
+                           BackwardPass pass) {
+  if (pass != BackwardPass::last) {
     return;
   }
   const Tensor gradient = parameter->grad;
   const Tensor own = narrow_as(gradient, slice.offset, {slice.numel});
   {
     const Tensor wide = optim::make_like("to", own, kDouble);
-    norms_.push_back(optim::vector_norm(wide, {}, false));
+    norms_.push_back(optim::vector_norm(wide, {}, eager::KeepDim::no));
   }
   has_inf_or_nan(gradient, release_);
   runtime_.synchronize();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "workloads/deepspeed/common/flat_partition.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 #include "workloads/plan/deepspeed_release.hpp"
 
@@ -21,7 +22,7 @@ class GradientOffload {
 
   /// `slice` is this rank's part of the parameter. Before the last micro-batch of a step, the
   /// gradient is only added on the host, via the buffer.
-  void take(const eager::Tensor& parameter, const PartitionSlice& slice, bool is_boundary);
+  void take(const eager::Tensor& parameter, const PartitionSlice& slice, BackwardPass pass);
 
   /// complete_grad_norm_calculation_for_cpu_offload and has_overflow: one number on the device, for
   /// the ranks to reduce.

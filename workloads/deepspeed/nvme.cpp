@@ -24,7 +24,7 @@ void count_buffer(eager::Runtime& runtime, const TrainingPlan& plan, std::int64_
   if (is_recent_deepspeed(plan)) {
     runtime.host_memory.lock(bytes, what);
   } else {
-    runtime.host_memory.allocate(bytes, true, what);
+    runtime.host_memory.allocate(bytes, HostKind::pinned, what);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/nvme.hpp"
 #include "workloads/eager/host_copies.hpp"
+#include "workloads/nn/backward_pass.hpp"
 
 namespace highwater::deepspeed {
 
@@ -26,7 +27,7 @@ Tensor buffered_norm(const Tensor& input) {
   for (std::int64_t start = 0; start < input.numel(); start += kBufferSize) {
     const std::int64_t length = std::min(kBufferSize, input.numel() - start);
     Tensor wide = optim::make_like("to", narrow_as(input, start, {length}), kDouble);
-    Tensor root = optim::vector_norm(wide, {}, false);
+    Tensor root = optim::vector_norm(wide, {}, eager::KeepDim::no);
     wide.reset();
     const Tensor square = optim::make_like("pow", root);
     root.reset();
@@ -281,7 +282,7 @@ void PartitionedGradients::offload(const PartitionedParameter& parameter, std::i
     const eager::OpScope op(runtime_, "to");
     grad_buffer_ = eager::empty(runtime_, {numel}, partitions_.dtype());
   }
-  if (is_boundary_) {
+  if (pass_ == BackwardPass::last) {
     norms_.emplace_back(&parameter, buffered_norm(grad_buffer_));
     const Tensor fp32 = eager::to_dtype(grad_buffer_, DType::fp32);
     if (parameter.nvme_sub_group) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "workloads/deepspeed/partitioned_parameter.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 #include "workloads/plan/zero_options.hpp"
 
@@ -47,9 +48,9 @@ class PartitionedGradients {
   void finish();
 
   /// Which backward of a step runs: norms and fp32 copies are made only at the boundary.
-  void set_micro_step(int micro_step, bool is_boundary) {
+  void set_micro_step(int micro_step, BackwardPass pass) {
     micro_step_ = micro_step;
-    is_boundary_ = is_boundary;
+    pass_ = pass;
   }
 
   /// norm_for_param_grads of an offloaded gradient; undefined if this rank has no part.
@@ -95,7 +96,7 @@ class PartitionedGradients {
   std::int64_t elements_ = 0;
   bool offloads_;
   int micro_step_ = 0;
-  bool is_boundary_ = true;
+  BackwardPass pass_ = BackwardPass::last;
   eager::Tensor grad_buffer_;  ///< the variable of partition_grads: a partition on the GPU
   std::vector<std::pair<const PartitionedParameter*, eager::Tensor>> norms_;
   /// offload_fp32_gradients: on their way to NVMe, by sub-group in the order of the first one.

@@ -7,6 +7,7 @@
 #include "workloads/deepspeed/common/gradient_scale.hpp"
 #include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/host_memory.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
@@ -207,15 +208,15 @@ void Stage1And2::on_gradient(std::size_t index) {
   if (is_recent() && !buckets_.are_ready()) {
     buckets_.allocate();
   }
-  if (partitions_gradients_ || (overlaps_ && is_boundary_)) {
+  if (partitions_gradients_ || (overlaps_ && pass_ == BackwardPass::last)) {
     buckets_.add(index);
   }
 }
 
 // LossScaler.backward: also of bf16 and fp32, whose scale is 1. scale_if_loss keeps the type.
-void Stage1And2::backward(const Tensor& loss, bool is_boundary) {
-  is_boundary_ = is_boundary;
-  buckets_.set_boundary(is_boundary);
+void Stage1And2::backward(const Tensor& loss, BackwardPass pass) {
+  pass_ = pass;
+  buckets_.set_pass(pass);
   if (!is_recent()) {
     buckets_.allocate();
   }
@@ -226,8 +227,8 @@ void Stage1And2::backward(const Tensor& loss, bool is_boundary) {
   }
 }
 
-void Stage1And2::reduce_gradients(bool is_boundary) {
-  if (partitions_gradients_ || is_boundary) {
+void Stage1And2::reduce_gradients(BackwardPass pass) {
+  if (partitions_gradients_ || pass == BackwardPass::last) {
     reduce_all();
   }
   scaled_loss_.reset();
@@ -316,7 +317,8 @@ void Stage1And2::count_host_memory() {
                             .grad_accum = plan_.grad_accum,
                             .states = states_of(plan_.optimizer.kind)};
   for (const HostBuffer& buffer : offloaded_optimizer(groups, offload)) {
-    runtime_.host_memory.allocate(buffer.bytes, buffer.is_pinned, buffer.what);
+    runtime_.host_memory.allocate(
+        buffer.bytes, buffer.is_pinned ? HostKind::pinned : HostKind::pageable, buffer.what);
   }
 }
 

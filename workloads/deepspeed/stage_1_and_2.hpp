@@ -14,6 +14,7 @@
 #include "workloads/deepspeed/common/zero_optimizer.hpp"
 #include "workloads/deepspeed/gradient_buckets.hpp"
 #include "workloads/deepspeed/gradient_offload.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/optimizer.hpp"
 
 namespace highwater::deepspeed {
@@ -25,8 +26,8 @@ class Stage1And2 : public ZeroOptimizer {
              const std::vector<std::vector<eager::Tensor>>& groups);
   ~Stage1And2() override;
 
-  void backward(const eager::Tensor& loss, bool is_boundary) override;
-  void reduce_gradients(bool is_boundary) override;
+  void backward(const eager::Tensor& loss, BackwardPass pass) override;
+  void reduce_gradients(BackwardPass pass) override;
   void step() override;
 
   [[nodiscard]] const eager::Tensor& global_norm() const override { return global_norm_; }
@@ -79,7 +80,7 @@ class Stage1And2 : public ZeroOptimizer {
   std::optional<OptimizerRun> optimizer_;
   eager::Tensor scaled_loss_;  ///< of the engine's frame
   eager::Tensor global_norm_;  ///< _global_grad_norm
-  bool is_boundary_ = true;
+  BackwardPass pass_ = BackwardPass::last;
   std::vector<eager::Ref<eager::Node>> hooked_;  ///< AccumulateGrad nodes
 };
 

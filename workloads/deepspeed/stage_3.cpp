@@ -6,6 +6,7 @@
 #include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/nvme.hpp"
 #include "workloads/eager/host_copies.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -311,8 +312,8 @@ void Stage3::gather_one(PartitionedParameter& parameter) {
   }
 }
 
-void Stage3::backward(const Tensor& loss, bool is_boundary) {
-  gradients_->set_micro_step(micro_step_, is_boundary);
+void Stage3::backward(const Tensor& loss, BackwardPass pass) {
+  gradients_->set_micro_step(micro_step_, pass);
   const bool is_recent = is_recent_deepspeed(plan_);
   scaled_loss_ = eager::mul(is_recent ? loss : eager::to_dtype(loss, DType::fp32), 1.0);
   eager::backward(scaled_loss_);
@@ -322,7 +323,7 @@ void Stage3::backward(const Tensor& loss, bool is_boundary) {
   returned_.clear();
 }
 
-void Stage3::reduce_gradients(bool /*is_boundary*/) {
+void Stage3::reduce_gradients(BackwardPass /*pass*/) {
   gradients_->finish();
   if (is_recent_deepspeed(plan_)) {
     coordinator_.release_leftovers();

@@ -18,6 +18,7 @@
 #include "workloads/deepspeed/sub_groups.hpp"
 #include "workloads/deepspeed/zero_init.hpp"
 #include "workloads/models/language_model.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/optimizer.hpp"
 
 namespace highwater::deepspeed {
@@ -31,8 +32,8 @@ class Stage3 : public ZeroOptimizer {
 
   void begin_forward() override { coordinator_.begin_forward(); }
 
-  void backward(const eager::Tensor& loss, bool is_boundary) override;
-  void reduce_gradients(bool is_boundary) override;
+  void backward(const eager::Tensor& loss, BackwardPass pass) override;
+  void reduce_gradients(BackwardPass pass) override;
   void step() override;
 
   [[nodiscard]] const eager::Tensor& global_norm() const override { return global_norm_; }

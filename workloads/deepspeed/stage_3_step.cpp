@@ -48,7 +48,7 @@ void Stage3::check_overflow() {
       const bool is_inf = std::string_view(op) == "isinf";
       const Tensor& all = gradients_->buffer();
       Tensor found = is_inf ? isinf(all) : optim::make_like(op, all, DType::boolean);
-      Tensor any = eager::reduce_plain("any", found, {}, false, DType::boolean);
+      Tensor any = eager::reduce_plain("any", found, {}, eager::KeepDim::no, DType::boolean);
       found.reset();
     }
     Tensor copy = optim::make_like("clone", inf_or_nan_tracker_);
@@ -136,11 +136,11 @@ Tensor Stage3::norm_of(const SubGroup& sub_group) {
   TensorVector grad_norms;
   for (const PartitionedParameter* parameter : sub_group.parameters) {
     const Tensor wide = optim::make_like("to", gradients_->partition_of(*parameter), kDouble);
-    grad_norms.push_back(optim::vector_norm(wide, {}, false));
+    grad_norms.push_back(optim::vector_norm(wide, {}, eager::KeepDim::no));
   }
   Tensor total_norm_cuda = eager::stack({grad_norms.begin(), grad_norms.end()}, 0);
   total_norm_cuda = optim::make_like("pow", total_norm_cuda);
-  total_norm_cuda = eager::sum(total_norm_cuda, {}, false, kDouble);
+  total_norm_cuda = eager::sum(total_norm_cuda, {}, eager::KeepDim::no, kDouble);
   group_.all_reduce(total_norm_cuda).wait();
   Tensor total_norm = optim::make_like("pow", total_norm_cuda);
   FiniteNorm locals(total_norm, deepspeed_release(plan_));

@@ -45,7 +45,7 @@ Tensor delta_of(const Tensor& grad, const Tensor& output, const EfficientBackwar
   Tensor wide_grad = to_dtype(grad, DType::fp32);
   Tensor wide_output = to_dtype(output, DType::fp32);
   Tensor product = pointwise("mul", {wide_grad, wide_output}, DType::fp32);
-  Tensor sums = sum(product, {-1}, false);
+  Tensor sums = sum(product, {-1}, KeepDim::no);
   Tensor delta = contiguous(transpose(sums, 1, 2));
   end_of_frame(sums, product, wide_output, wide_grad);
   return delta;

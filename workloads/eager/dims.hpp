@@ -18,6 +18,9 @@ inline constexpr std::size_t kMaxDims = 7;
 /// Sizes or strides, outermost dimension first.
 using Dims = boost::container::static_vector<std::int64_t, kMaxDims>;
 
+/// Whether a reduction leaves the dimensions that it reduces, with size 1.
+enum class KeepDim : std::uint8_t { no, yes };
+
 /// Product of all sizes; 1 for a 0-dimensional tensor.
 /// @throws InputError if it exceeds 2^62 (a plan whose tensors no device could address).
 std::int64_t element_count(const Dims& sizes);

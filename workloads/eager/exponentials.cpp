@@ -29,7 +29,7 @@ TensorList logsumexp_backward(Node& own, TensorList& grads, std::int64_t dim) {
 
 // The greatest of each row, 0 where that is infinite.
 Tensor finite_maxima(const Tensor& self, std::int64_t dim) {
-  Tensor maxima = reduce_plain("amax", self, {dim}, true, self.dtype());
+  Tensor maxima = reduce_plain("amax", self, {dim}, KeepDim::yes, self.dtype());
   Tensor absolute = like("abs", maxima);
   const Tensor infinite = compare("eq", {absolute});
   return maxima;
@@ -116,7 +116,7 @@ Tensor logsumexp(const Tensor& input, std::int64_t dim) {
     const NoGrad no_grad(self.runtime());
     const Tensor maxima = finite_maxima(self, dim);
     const Tensor powers = pointwise("sub", {self, maxima}, self.dtype());
-    result = sum(powers, {dim}, false, self.dtype());
+    result = sum(powers, {dim}, KeepDim::no, self.dtype());
   }
   finish_node(node, result,
               [dim](Node& own, TensorList& grads) { return logsumexp_backward(own, grads, dim); });

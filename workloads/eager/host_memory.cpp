@@ -43,9 +43,9 @@ std::int64_t HostAccount::pageable() const {
   return sum_of(buffers, false);
 }
 
-HostBlock HostMemory::allocate(std::int64_t bytes, bool is_pinned, std::string_view what) {
-  const Block block{.kind = kind_of(what, is_pinned), .bytes = bytes};
-  if (is_pinned && bytes > 0) {
+HostBlock HostMemory::allocate(std::int64_t bytes, HostKind kind, std::string_view what) {
+  const Block block{.kind = number_of(what, kind), .bytes = bytes};
+  if (kind == HostKind::pinned && bytes > 0) {
     free_.resize(kSizes);
     const std::int64_t size = pinned_size(bytes);
     std::uint64_t& unused = free_[size_index(size)];
@@ -63,7 +63,7 @@ HostBlock HostMemory::allocate(std::int64_t bytes, bool is_pinned, std::string_v
 
 void HostMemory::lock(std::int64_t bytes, std::string_view what) {
   constexpr std::int64_t kPage = 4096;
-  HostBuffers& kind = now_.buffers[kind_of(what, true)];
+  HostBuffers& kind = now_.buffers[number_of(what, HostKind::pinned)];
   kind.requested += bytes;
   kind.taken += (bytes + kPage - 1) / kPage * kPage;
   ++kind.blocks;
@@ -85,9 +85,9 @@ void HostMemory::free(HostBlock number) {
 
 void HostMemory::label(HostBlock number, std::string_view what) {
   Block& block = blocks_[number];
-  const bool is_pinned = now_.buffers[block.kind].is_pinned;
+  const HostKind kind = now_.buffers[block.kind].is_pinned ? HostKind::pinned : HostKind::pageable;
   count(block, -1);
-  block.kind = kind_of(what, is_pinned);
+  block.kind = number_of(what, kind);
   count(block, 1);
 }
 
@@ -103,13 +103,13 @@ HostAccount HostMemory::next_account() {
   return result;
 }
 
-std::size_t HostMemory::kind_of(std::string_view what, bool is_pinned) {
-  const auto found = std::ranges::find_if(now_.buffers, [&](const HostBuffers& kind) {
-    return kind.what == what && kind.is_pinned == is_pinned;
+std::size_t HostMemory::number_of(std::string_view what, HostKind kind) {
+  const auto found = std::ranges::find_if(now_.buffers, [&](const HostBuffers& each) {
+    return each.what == what && each.is_pinned == (kind == HostKind::pinned);
   });
   const auto index = static_cast<std::size_t>(found - now_.buffers.begin());
   if (found == now_.buffers.end()) {
-    now_.buffers.push_back({.what = std::string(what), .is_pinned = is_pinned});
+    now_.buffers.push_back({.what = std::string(what), .is_pinned = kind == HostKind::pinned});
   }
   return index;
 }

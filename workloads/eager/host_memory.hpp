@@ -60,13 +60,16 @@ struct HostPeaks {
   bool operator==(const HostPeaks&) const = default;
 };
 
+/// Whether the driver locks the pages of a block.
+enum class HostKind : std::uint8_t { pageable, pinned };
+
 /// The number of a live block.
 using HostBlock = std::uint64_t;
 
 class HostMemory {
  public:
   /// A block for `what`. @pre bytes >= 0
-  HostBlock allocate(std::int64_t bytes, bool is_pinned, std::string_view what);
+  HostBlock allocate(std::int64_t bytes, HostKind kind, std::string_view what);
 
   /// Pages that a program locks itself, for good: pinned, outside PyTorch's allocator.
   void lock(std::int64_t bytes, std::string_view what);
@@ -91,7 +94,7 @@ class HostMemory {
     std::int64_t bytes = 0;
   };
 
-  std::size_t kind_of(std::string_view what, bool is_pinned);
+  std::size_t number_of(std::string_view what, HostKind kind);
   std::int64_t taken_by(const Block& block) const;
   void count(const Block& block, int sign);
   [[nodiscard]] bool is_above_highest() const;

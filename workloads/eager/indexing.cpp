@@ -272,7 +272,7 @@ Tensor repeat(const Tensor& self, const Dims& repeats) {
   }
   Tensor result = empty(self.runtime(), sizes, self.dtype());
   finish_node(node, result, [parts, summed](Node&, TensorList& grads) {
-    return TensorList{sum(reshape(grads[0], parts), summed, false)};
+    return TensorList{sum(reshape(grads[0], parts), summed, KeepDim::no)};
   });
   return result;
 }
@@ -298,14 +298,14 @@ Selected topk(const Tensor& self, std::int64_t k, std::int64_t dim) {
   return selected(node, self, {std::move(values), std::move(indices)});
 }
 
-Selected max(const Tensor& self, std::int64_t dim, bool keepdim) {
+Selected max(const Tensor& self, std::int64_t dim, KeepDim keepdim) {
   Runtime& runtime = self.runtime();
   const auto node = begin_node(runtime, "MaxBackward0", {self});
   OpScope op(runtime, "max");
   Dims sizes = self.sizes();
   const auto at = wrap(dim, self.dim());
   sizes[at] = 1;
-  if (!keepdim) {
+  if (keepdim == KeepDim::no) {
     sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(at));
   }
   Tensor values = empty(runtime, sizes, self.dtype());

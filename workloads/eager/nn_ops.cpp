@@ -84,7 +84,7 @@ Tensor composite_rms_norm(const Tensor& input, const Tensor& weight) {
   Tensor scale;
   {
     Tensor square = pow(wide, 2.0);
-    Tensor variance = mean(square, -1, true);
+    Tensor variance = mean(square, -1, KeepDim::yes);
     scale = rsqrt(variance);
     end_of_frame(variance, square);
   }
@@ -244,7 +244,7 @@ Tensor safe_softmax(const Tensor& self, std::int64_t dim) {
     NoGrad no_grad(runtime);
     result = softmax(self, dim, std::nullopt);
     Tensor masked = compare("eq", {self});
-    Tensor masked_rows = reduce_plain("all", masked, {dim}, true, DType::boolean);
+    Tensor masked_rows = reduce_plain("all", masked, {dim}, KeepDim::yes, DType::boolean);
     Tensor zero = empty(runtime, {}, self.dtype());
     end_of_frame(zero, masked_rows, masked);
   }

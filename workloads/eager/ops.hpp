@@ -157,13 +157,13 @@ Tensor logsumexp(const Tensor& self, std::int64_t dim);
 // --- reductions (reduce.cpp) ---------------------------------------------------------------------
 
 /// sum over `dims` (all of them if empty).
-Tensor sum(const Tensor& self, const Dims& dims, bool keepdim);
-Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, DType dtype);
-Tensor mean(const Tensor& self, std::int64_t dim, bool keepdim);
+Tensor sum(const Tensor& self, const Dims& dims, KeepDim keepdim);
+Tensor sum(const Tensor& self, const Dims& dims, KeepDim keepdim, DType dtype);
+Tensor mean(const Tensor& self, std::int64_t dim, KeepDim keepdim);
 /// at::sum_to: undoes a broadcast.
 Tensor sum_to(const Tensor& self, const Dims& sizes);
 /// any, all, max ... of everything or over `dims`, without a gradient.
-Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool keepdim,
+Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, KeepDim keepdim,
                     DType dtype);
 /// torch.max(self), without a gradient.
 Tensor max(const Tensor& self);
@@ -263,7 +263,7 @@ struct Selected {
 
 Selected topk(const Tensor& self, std::int64_t k, std::int64_t dim = -1);
 /// The greatest along `dim`, and where they are.
-Selected max(const Tensor& self, std::int64_t dim, bool keepdim);
+Selected max(const Tensor& self, std::int64_t dim, KeepDim keepdim);
 /// Rows of at most 4096 elements, or one dimension of int64.
 Selected sort(const Tensor& self, std::int64_t dim = -1);
 Tensor argsort(const Tensor& self, std::int64_t dim = -1);

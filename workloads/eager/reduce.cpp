@@ -25,13 +25,13 @@ std::uint64_t mask_of(const Dims& dims, std::size_t rank) {
   return mask;
 }
 
-Dims reduced_sizes(const Dims& sizes, std::uint64_t mask, bool keepdim) {
+Dims reduced_sizes(const Dims& sizes, std::uint64_t mask, KeepDim keepdim) {
   Dims result;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool reduced = ((mask >> i) & 1U) != 0;
     if (!reduced) {
       result.push_back(sizes[i]);
-    } else if (keepdim) {
+    } else if (keepdim == KeepDim::yes) {
       result.push_back(1);
     }
   }
@@ -69,7 +69,7 @@ Tensor summand(const Tensor& self, Reduction kind, DType output) {
 }
 
 // The output is contiguous whatever the input's strides are.
-Tensor reduce(const char* op, Reduction kind, const Tensor& self, const Dims& dims, bool keepdim,
+Tensor reduce(const char* op, Reduction kind, const Tensor& self, const Dims& dims, KeepDim keepdim,
               DType output) {
   Runtime& runtime = self.runtime();
   OpScope scope(runtime, op);
@@ -84,8 +84,8 @@ Tensor reduce(const char* op, Reduction kind, const Tensor& self, const Dims& di
 }
 
 // sum_backward: the gradient is expanded, which is a view.
-Tensor expand_back(Tensor grad, const Dims& sizes, std::uint64_t mask, bool keepdim) {
-  if (!keepdim && !sizes.empty()) {
+Tensor expand_back(Tensor grad, const Dims& sizes, std::uint64_t mask, KeepDim keepdim) {
+  if (keepdim == KeepDim::no && !sizes.empty()) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (((mask >> i) & 1U) != 0) {
         grad = unsqueeze(grad, static_cast<std::int64_t>(i));
@@ -97,26 +97,26 @@ Tensor expand_back(Tensor grad, const Dims& sizes, std::uint64_t mask, bool keep
 
 }  // namespace
 
-Tensor sum(const Tensor& self, const Dims& dims, bool keepdim) {
+Tensor sum(const Tensor& self, const Dims& dims, KeepDim keepdim) {
   const AutocastOp cast(self.runtime());
   const bool widened = cast.active() && is_low_precision(self.dtype());
   const DType integral = is_floating_point(self.dtype()) ? self.dtype() : DType::int64;
   return sum(self, dims, keepdim, widened ? DType::fp32 : integral);
 }
 
-Tensor sum(const Tensor& self, const Dims& dims, bool keepdim, DType dtype) {
+Tensor sum(const Tensor& self, const Dims& dims, KeepDim keepdim, DType dtype) {
   const auto node = begin_node(self.runtime(), "SumBackward1", {self});
   Tensor result = reduce("sum", Reduction::sum, self, dims, keepdim, dtype);
   finish_node(node, result,
               [sizes = self.sizes(), mask = mask_of(dims, self.dim()),
-               keepdim = keepdim || dims.empty()](Node&, TensorList& grads) {
+               keepdim = dims.empty() ? KeepDim::yes : keepdim](Node&, TensorList& grads) {
                 return TensorList{expand_back(grads[0], sizes, mask, keepdim)};
               });
   return result;
 }
 
 // mean_backward: sum_backward(grad) / n.
-Tensor mean(const Tensor& self, std::int64_t dim, bool keepdim) {
+Tensor mean(const Tensor& self, std::int64_t dim, KeepDim keepdim) {
   const auto node = begin_node(self.runtime(), "MeanBackward1", {self});
   Tensor result = reduce("mean", Reduction::mean, self, {dim}, keepdim, self.dtype());
   finish_node(
@@ -139,11 +139,11 @@ Tensor sum_to(const Tensor& self, const Dims& sizes) {
       dims.push_back(static_cast<std::int64_t>(i));
     }
   }
-  Tensor result = dims.empty() ? self : sum(self, dims, true);
+  Tensor result = dims.empty() ? self : sum(self, dims, KeepDim::yes);
   return leading > 0 ? view(result, sizes) : result;
 }
 
-Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, bool keepdim,
+Tensor reduce_plain(const char* op, const Tensor& self, const Dims& dims, KeepDim keepdim,
                     DType dtype) {
   const auto kind = dtype == DType::boolean ? Reduction::logical : Reduction::amax;
   return reduce(op, kind, self, dims, keepdim, dtype);
@@ -161,7 +161,7 @@ Tensor max(const Tensor& self) {
 }
 
 Tensor vector_norm(const Tensor& self, std::int64_t dim) {
-  return reduce("linalg_vector_norm", Reduction::norm, self, {dim}, false, self.dtype());
+  return reduce("linalg_vector_norm", Reduction::norm, self, {dim}, KeepDim::no, self.dtype());
 }
 
 // Integers are summed as int64: the input is converted first (ATen/native/ReduceOps.cpp).

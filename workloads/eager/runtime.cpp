@@ -88,7 +88,7 @@ Ref<Storage> Runtime::allocate(std::int64_t bytes, Place place) {
   if (gets_block(*storage)) {
     open_block(*storage);
   } else if (place == Place::host && counts_host_memory && bytes > 0) {
-    open_host_block(*storage, false);
+    open_host_block(*storage, HostKind::pageable);
   }
   return storage;
 }
@@ -112,7 +112,7 @@ Ref<Storage> Runtime::allocate_pinned(std::int64_t bytes) {
   storage->bytes = bytes;
   storage->place = Place::host;
   if (bytes > 0) {
-    open_host_block(*storage, true);
+    open_host_block(*storage, HostKind::pinned);
   }
   return storage;
 }
@@ -143,10 +143,10 @@ void Runtime::require_trace() const {
 }
 
 // A storage has its block once all is written down: what fails before has nothing to undo.
-void Runtime::open_host_block(Storage& storage, bool is_pinned) {
+void Runtime::open_host_block(Storage& storage, HostKind kind) {
   require_trace();
   storage.allocation =
-      AllocationId(host_memory.allocate(storage.bytes, is_pinned, to_string(Category::temporary)));
+      AllocationId(host_memory.allocate(storage.bytes, kind, to_string(Category::temporary)));
   storage.has_block = true;
 }
 

@@ -285,7 +285,7 @@ class Runtime {
   StackId site();
   void open_block(Storage& storage);
   [[nodiscard]] bool gets_block(const Storage& storage) const;
-  void open_host_block(Storage& storage, bool is_pinned);
+  void open_host_block(Storage& storage, HostKind kind);
   void label_host_block(const Storage& storage, Category category);
   void append(Event event);
   void write_release(Storage& storage);

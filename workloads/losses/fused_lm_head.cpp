@@ -189,10 +189,10 @@ Tensor spread(const Tensor& mask, const Tensor& values) {
 
 // The mean over all labels, [] fp32.
 Tensor mean_loss(const Tensor& log_probs, const Tensor& mask) {
-  Tensor negative = eager::neg(eager::sum(log_probs, {}, false));
+  Tensor negative = eager::neg(eager::sum(log_probs, {}, eager::KeepDim::no));
   Tensor count;
   {
-    const Tensor labels = eager::sum(mask, {}, false, DType::int64);
+    const Tensor labels = eager::sum(mask, {}, eager::KeepDim::no, DType::int64);
     count = eager::pointwise("clamp", {labels}, DType::int64);
   }
   return eager::div(negative, count);
@@ -200,8 +200,8 @@ Tensor mean_loss(const Tensor& log_probs, const Tensor& mask) {
 
 // gather_for_metrics(values.sum()).sum()
 Tensor metric(const Tensor& values) {
-  const Tensor own = eager::sum(values, {}, false);
-  return eager::sum(own, {}, false);
+  const Tensor own = eager::sum(values, {}, eager::KeepDim::no);
+  return eager::sum(own, {}, eager::KeepDim::no);
 }
 
 }  // namespace
@@ -233,7 +233,7 @@ Tensor sft_loss(const TokenScores& scores, const Tensor& count) {
   Tensor per_token_loss = eager::neg(scores.log_probs);
   Tensor loss;
   {
-    const Tensor total = eager::sum(per_token_loss, {}, false);
+    const Tensor total = eager::sum(per_token_loss, {}, eager::KeepDim::no);
     const Tensor counted = eager::pointwise("clamp", {count}, DType::int64);
     loss = eager::div(total, counted);
   }

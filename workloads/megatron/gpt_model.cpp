@@ -186,7 +186,7 @@ class Gpt : public models::LanguageModel {
 
   static Tensor masked_sum(const Tensor& losses, const Tensor& loss_mask) {
     const Tensor masked = eager::mul(eager::view(losses, {-1}), eager::view(loss_mask, {-1}));
-    return eager::sum(masked, {}, false);
+    return eager::sum(masked, {}, eager::KeepDim::no);
   }
 
   Config config_;

@@ -24,7 +24,7 @@ class NemoStrategy : public Strategy {
 
   void backward_stage(const Tensor& output, const Tensor& gradient) override {
     const int last = plan_.grad_accum * model_chunks(plan_.parallel);
-    optimizer_.expect_last_backward(backwards_ + 1 == last);
+    optimizer_.expect(last_if(backwards_ + 1 == last));
     eager::backward(output, gradient);
     if (++backwards_ == last) {
       optimizer_.sync_gradients();

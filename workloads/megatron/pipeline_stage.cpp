@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/pipeline/megatron_schedule.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -177,7 +178,7 @@ void PipelineStage::backward(const PipelineAction& action) {
 Tensor PipelineStage::run_backward(const PipelineAction& action) {
   const InFlight& unit = unit_of(action);
   runtime_.mark_phase("backward");
-  strategy_.set_gradient_sync(action.micro_batch + 1 == plan_.grad_accum);
+  strategy_.set_gradient_sync(sync_if(action.micro_batch + 1 == plan_.grad_accum));
   strategy_.backward_stage(unit.output, unit.gradient);
   return unit.input.defined() ? unit.input->grad : Tensor{};
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/megatron/gpt_model.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -101,11 +102,11 @@ int MegatronStrategy::backwards_per_step() const {
 }
 
 void MegatronStrategy::backward_stage(const Tensor& output, const Tensor& gradient) {
-  const bool is_last = backwards_ + 1 == backwards_per_step();
-  ddp_.expect_last_backward(is_last);
+  const BackwardPass pass = last_if(backwards_ + 1 == backwards_per_step());
+  ddp_.expect(pass);
   for (auto* more : {&matrix_ddp_, &expert_ddp_}) {
     if (*more) {
-      (*more)->expect_last_backward(is_last);
+      (*more)->expect(pass);
     }
   }
   if (gradient.defined()) {

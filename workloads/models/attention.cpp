@@ -169,7 +169,7 @@ AttentionResult eager_shifted(const nn::ModelContext& context, AttentionCall cal
     weights = with_sink_column(weights, call.sinks);
   }
   {
-    Tensor greatest = eager::max(weights, -1, true).values;
+    Tensor greatest = eager::max(weights, -1, eager::KeepDim::yes).values;
     Tensor shifted = eager::sub(weights, greatest);
     greatest.reset();
     weights = std::move(shifted);

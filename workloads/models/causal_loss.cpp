@@ -148,14 +148,14 @@ FusedLoss fused_forward(const Tensor& input, const Tensor& weight, const Tensor&
   fused.grad_input = eager::empty_like(input);
   Tensor row_losses = eager::empty(runtime, {tokens}, DType::fp32);
   Tensor target_mask = eager::compare("ne", {target});
-  eager::sum(target_mask, {}, false, DType::int64);
+  eager::sum(target_mask, {}, eager::KeepDim::no, DType::int64);
   Tensor logits_chunk;
   Tensor grad_logits_chunk;
   for (std::int64_t start = 0; start < tokens; start += chunk_size) {
     const Tensor chunk = eager::slice(input, 0, start, std::min(start + chunk_size, tokens));
     fused_chunk(fused, chunk, weight, logits_chunk, grad_logits_chunk);
   }
-  fused.loss = eager::sum(row_losses, {}, false);
+  fused.loss = eager::sum(row_losses, {}, eager::KeepDim::no);
   eager::end_of_frame(target_mask, logits_chunk, row_losses, grad_logits_chunk);
   return fused;
 }
@@ -167,7 +167,7 @@ eager::TensorList fused_backward(eager::Node& node, eager::TensorList& grads) {
   {
     const Tensor one = eager::empty(runtime, {}, DType::fp32);
     const Tensor same = eager::compare("eq", {grads[0], one});
-    eager::reduce_plain("all", same, {}, false, DType::boolean);
+    eager::reduce_plain("all", same, {}, eager::KeepDim::no, DType::boolean);
     runtime.synchronize();  // the host reads it
   }
   eager::TensorList result{eager::alias(node.unpack(0)), {}};
@@ -221,7 +221,7 @@ Tensor sum_of_chunks(const std::vector<Tensor>& logit_chunks, const Tensor& all_
   Tensor total_elements;
   {
     const Tensor counted = eager::compare("ne", {all_labels});
-    total_elements = eager::sum(counted, {}, false, DType::int64);
+    total_elements = eager::sum(counted, {}, eager::KeepDim::no, DType::int64);
   }
   const auto labels = label_chunks(all_labels, static_cast<std::int64_t>(logit_chunks.size()));
   Tensor total_loss;

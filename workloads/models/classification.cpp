@@ -19,7 +19,8 @@ LastTokens last_tokens(const Tensor& input_ids, eager::DeviceIndex device) {
   }
   found.token_indices = eager::arange(input_ids.runtime(), input_ids.size(1), DType::int32);
   const Tensor places = eager::mul(found.token_indices, found.non_pad_mask);
-  found.last_non_pad_token = eager::reduce_plain("argmax", places, {-1}, false, DType::int64);
+  found.last_non_pad_token =
+      eager::reduce_plain("argmax", places, {-1}, eager::KeepDim::no, DType::int64);
   return found;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -16,6 +17,14 @@
 #include "workloads/nn/checkpoint.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/nn/module.hpp"
+
+namespace highwater {
+
+/// The place of a model, or of a stage of one, among those that a process makes and wraps: what is
+/// done once for each process comes with the first.
+enum class ModelOrder : std::uint8_t { first, further };
+
+}  // namespace highwater
 
 namespace highwater::models {
 

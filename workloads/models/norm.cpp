@@ -10,7 +10,7 @@ namespace {
 
 Tensor mean_square(const Tensor& x) {
   const Tensor square = eager::pow(x, 2.0);
-  return eager::mean(square, -1, true);
+  return eager::mean(square, -1, eager::KeepDim::yes);
 }
 
 Tensor inverse_root(const Tensor& variance) {
@@ -39,7 +39,7 @@ Tensor scaled_by_root(Tensor states, const Tensor& variance) {
 Tensor mean_square_of(Tensor centred) {
   Tensor square = eager::pow(centred, 2.0);
   centred.reset();
-  return eager::mean(square, -1, true);
+  return eager::mean(square, -1, eager::KeepDim::yes);
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ Tensor Norm::cast_last(Tensor x) const {
 Tensor Norm::layer_in_steps(Tensor x) const {
   const DType input = x.dtype();
   Tensor states = eager::to_dtype(x, DType::fp32);
-  Tensor mean = eager::mean(states, -1, true);
+  Tensor mean = eager::mean(states, -1, eager::KeepDim::yes);
   Tensor variance;
   variance = mean_square_of(eager::sub(states, mean));
   states = scaled_by_root(eager::sub(states, mean), variance);

@@ -43,7 +43,7 @@ class T5Norm : public Module {
     Tensor wide = eager::to_dtype(states, DType::fp32);
     const Tensor square = eager::pow(wide, 2.0);
     wide.reset();
-    return eager::mean(square, -1, true);
+    return eager::mean(square, -1, eager::KeepDim::yes);
   }
 
   static Tensor scaled(const Tensor& states, const Tensor& variance) {

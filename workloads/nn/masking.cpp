@@ -28,7 +28,7 @@ Tensor find_packed_sequence_indices(Tensor position_ids, bool has_gap) {
   changed.reset();
   Tensor last_is_zero =
       eager::compare("eq", {eager::select(eager::slice(packed, 0, 0, end), 1, -1)});
-  Tensor all = eager::reduce_plain("all", last_is_zero, {}, false, DType::boolean);
+  Tensor all = eager::reduce_plain("all", last_is_zero, {}, eager::KeepDim::no, DType::boolean);
   all.runtime().synchronize();  // the host reads it
   eager::end_of_frame(last_is_zero, all);
   Tensor result = has_gap ? packed : Tensor{};
@@ -39,9 +39,9 @@ Tensor find_packed_sequence_indices(Tensor position_ids, bool has_gap) {
 // padding_mask.all(), which is padding_mask.sum() == padding_mask.numel() since 5.14 (fast_all).
 Tensor is_full(const Tensor& padding) {
   if (padding.runtime().transformers < Release{5, 14}) {
-    return eager::reduce_plain("all", padding, {}, false, DType::boolean);
+    return eager::reduce_plain("all", padding, {}, eager::KeepDim::no, DType::boolean);
   }
-  const Tensor count = eager::sum(padding, {}, false);
+  const Tensor count = eager::sum(padding, {}, eager::KeepDim::no);
   return eager::compare("eq", {count});
 }
 
@@ -207,7 +207,7 @@ Tensor create_causal_mask(const ModelContext& context, const MaskRequest& reques
 
 void look_for_padding(const Tensor& attention_mask) {
   const Tensor padding = eager::to_dtype(attention_mask, DType::boolean);
-  eager::reduce_plain("all", padding, {}, false, DType::boolean);
+  eager::reduce_plain("all", padding, {}, eager::KeepDim::no, DType::boolean);
   padding.runtime().synchronize();  // the host reads it
 }
 

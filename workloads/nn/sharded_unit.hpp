@@ -3,6 +3,7 @@
 #pragma once
 
 #include "workloads/eager/tensor.hpp"
+#include "workloads/nn/backward_pass.hpp"
 
 namespace highwater::nn {
 
@@ -23,10 +24,10 @@ class ShardedUnit {
   virtual eager::Tensor full_tensor(const eager::Tensor& parameter) = 0;
 
   /// set_reshard_after_forward() and set_reshard_after_backward(), both at once.
-  virtual void set_resharding(bool reshards) = 0;
+  virtual void set_resharding(AfterUse use) = 0;
 
-  /// set_requires_gradient_sync(syncs, recurse=False).
-  virtual void set_unit_sync(bool syncs) = 0;
+  /// set_requires_gradient_sync(sync, recurse=False).
+  virtual void set_unit_sync(GradientSync sync) = 0;
 };
 
 }  // namespace highwater::nn

@@ -22,7 +22,7 @@ Tensor bias_gradient(const Tensor& grad_output) {
   for (std::int64_t i = 0; i + 1 < static_cast<std::int64_t>(grad_output.dim()); ++i) {
     dims.push_back(i);
   }
-  return eager::sum(grad_output, dims, false);
+  return eager::sum(grad_output, dims, eager::KeepDim::no);
 }
 
 TensorList linear_backward(eager::Node& node, TensorList& grads) {

@@ -46,13 +46,13 @@ void init_state(const Resharding* resharding, Slot& slot) {
 
 // tensor.norm(2).item()
 void read_norm(const Tensor& tensor) {
-  vector_norm(tensor, {}, false);
+  vector_norm(tensor, {}, eager::KeepDim::no);
   tensor.runtime().synchronize();
 }
 
 // (g * g).mean(dim), as the norm over `dim` squared and divided in place.
 Tensor mean_square(const Slot& slot, std::int64_t dim) {
-  return vector_norm(slot.param->grad, {dim}, true);
+  return vector_norm(slot.param->grad, {dim}, eager::KeepDim::yes);
 }
 
 TensorVector mean_squares(const Slots& slots, std::int64_t dim) {
@@ -68,7 +68,7 @@ Tensor outer_product(const Slot& slot) {
 }
 
 Tensor mean_of_rows(const Slot& slot) {
-  return eager::mean(slot.state[kRowVar], -2, true);
+  return eager::mean(slot.state[kRowVar], -2, eager::KeepDim::yes);
 }
 
 // square_(), div_() and, once the name is bound, lerp_() of a column's mean: where its rows are

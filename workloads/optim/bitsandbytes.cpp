@@ -89,7 +89,8 @@ void add_buffer(Slot& slot, const StateLayout& layout, DType dtype, bool is_doub
   const bool is_paged = layout.pages == Pages::managed && slot.param.numel() >= kMinPagedSize;
   if (is_paged) {
     const std::int64_t bytes = slot.param.numel() * item_size(dtype) * (is_doubled ? 2 : 1);
-    slot.param.runtime().host_memory.allocate(bytes, false, "optimizer states in pages");
+    slot.param.runtime().host_memory.allocate(bytes, HostKind::pageable,
+                                              "optimizer states in pages");
     slot.param.runtime().synchronize();  // F.fill
   } else if (is_doubled) {
     add_state(slot, zeros(slot.param, doubled(slot.param.sizes()), dtype));

@@ -127,7 +127,7 @@ void clip(Runtime& runtime, const optim::Slots& slots, const FullValue& full_val
   Tensor total_norm;
   {
     const Tensor parts = stacked();
-    total_norm = optim::vector_norm(sums_first ? whole(parts) : parts, {}, false);
+    total_norm = optim::vector_norm(sums_first ? whole(parts) : parts, {}, eager::KeepDim::no);
   }
   if (runtime.torch >= Release{2, 6}) {
     norms.clear();

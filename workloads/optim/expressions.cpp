@@ -21,16 +21,16 @@ Tensor cast(Tensor a, DType dtype) {
 }
 
 Tensor norm(Tensor a) {
-  Tensor result = vector_norm(a, {}, false);
+  Tensor result = vector_norm(a, {}, eager::KeepDim::no);
   a.reset();
   return result;
 }
 
 Tensor norm(const Tensor& a, std::int64_t dim) {
-  return vector_norm(a, {dim}, false);
+  return vector_norm(a, {dim}, eager::KeepDim::no);
 }
 
-Tensor mean_over(const Tensor& a, std::int64_t dim, bool keepdim) {
+Tensor mean_over(const Tensor& a, std::int64_t dim, eager::KeepDim keepdim) {
   return eager::mean(a, dim, keepdim);
 }
 

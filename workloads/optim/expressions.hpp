@@ -43,7 +43,7 @@ Tensor norm(Tensor a);
 Tensor norm(const Tensor& a, std::int64_t dim);
 
 /// a.mean(dim, keepdim)
-Tensor mean_over(const Tensor& a, std::int64_t dim, bool keepdim = false);
+Tensor mean_over(const Tensor& a, std::int64_t dim, eager::KeepDim keepdim = eager::KeepDim::no);
 
 /// zeros_like(like) and its kin in `dtype`, on `like`'s device.
 Tensor zeros(const Tensor& like, const Dims& sizes, DType dtype);

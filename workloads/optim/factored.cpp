@@ -47,7 +47,8 @@ void average(const Tensor& update) {
 
 // _approx_sq_grad
 Tensor approximation(const Tensor& row, const Tensor& col) {
-  Tensor r_factor = eager::unsqueeze(binary("div", row, mean_over(row, -1, true)), -1);
+  Tensor r_factor =
+      eager::unsqueeze(binary("div", row, mean_over(row, -1, eager::KeepDim::yes)), -1);
   Tensor c_factor = unary("rsqrt", eager::unsqueeze(col, -2));
   Tensor result = binary("mul", r_factor, c_factor);
   eager::end_of_frame(r_factor, c_factor);

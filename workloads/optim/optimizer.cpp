@@ -185,7 +185,7 @@ void OptimizerRun::hook_into_backward() {
     hooked_.push_back(eager::gradient_node(runtime_, leaf));
     hooked_.back()->post_hook = [this, &instance](Tensor&) {
       step(instance);
-      zero_grad(instance, true);
+      zero_grad(instance, optim::ZeroGrad::to_none);
     };
   }
 }
@@ -252,18 +252,18 @@ void OptimizerRun::update(optim::Update update, Group& group) {
   }
 }
 
-void OptimizerRun::zero_grad(bool set_to_none) {
+void OptimizerRun::zero_grad(optim::ZeroGrad how) {
   for (auto& instance : instances_) {
     if (choice_.kind == OptimizerKind::muon && &instance != &instances_.front()) {
       runtime_.mark_phase("zero_grad");  // a script zeroes each optimizer in a call of its own
     }
-    zero_grad(instance, set_to_none);
+    zero_grad(instance, how);
   }
 }
 
 // Zeroing is in place (grad.zero_() or _foreach_zero_).
-void OptimizerRun::zero_grad(Instance& instance, bool set_to_none) {
-  if (set_to_none) {
+void OptimizerRun::zero_grad(Instance& instance, optim::ZeroGrad how) {
+  if (how == optim::ZeroGrad::to_none) {
     for_each_slot(instance.groups, [](Slot& slot) { slot.param->grad.reset(); });
     return;
   }

@@ -32,6 +32,11 @@
 
 namespace highwater {
 
+namespace optim {
+/// What becomes of gradients: zero_grad(set_to_none=...).
+enum class ZeroGrad : std::uint8_t { to_none, to_zero };
+}  // namespace optim
+
 class OptimizerRun {
  public:
   /// `groups` are the parameter groups, leaves in the order of model.parameters(). If they are
@@ -52,7 +57,7 @@ class OptimizerRun {
   /// The end of LOMO's and AdaLomo's fused_backward(); nothing for others.
   void finish_backward();
 
-  void zero_grad(bool set_to_none);
+  void zero_grad(optim::ZeroGrad how);
 
   /// True if the kernel unscales gradients itself (_step_supports_amp_scaling).
   [[nodiscard]] bool unscales_in_kernel() const { return path_ == optim::Path::fused; }
@@ -81,7 +86,7 @@ class OptimizerRun {
   void hook_into_gradients();
   void step(Instance& instance);
   void update(optim::Update update, Group& group);
-  void zero_grad(Instance& instance, bool set_to_none);
+  void zero_grad(Instance& instance, optim::ZeroGrad how);
 
   eager::Runtime& runtime_;
   Optimizer choice_;

@@ -18,11 +18,11 @@ std::uint64_t mask_of(const Dims& dims, std::size_t rank) {
   return mask;
 }
 
-Dims norm_sizes(const Dims& sizes, std::uint64_t mask, bool keepdim) {
+Dims norm_sizes(const Dims& sizes, std::uint64_t mask, eager::KeepDim keepdim) {
   Dims result;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const bool is_reduced = mask == 0 || ((mask >> i) & 1U) != 0;
-    if (!is_reduced || keepdim) {
+    if (!is_reduced || keepdim == eager::KeepDim::yes) {
       result.push_back(is_reduced ? 1 : sizes[i]);
     }
   }
@@ -57,7 +57,7 @@ Tensor make_like(const char* op, const Tensor& like, DType dtype) {
   return eager::empty_like(like, dtype);
 }
 
-Tensor vector_norm(const Tensor& self, const Dims& dims, bool keepdim) {
+Tensor vector_norm(const Tensor& self, const Dims& dims, eager::KeepDim keepdim) {
   eager::OpScope scope(self.runtime(), "linalg_vector_norm");
   const auto mask = mask_of(dims, self.dim());
   Tensor result =

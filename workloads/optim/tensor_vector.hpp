@@ -52,7 +52,7 @@ Tensor make_like(const char* op, const Tensor& like);
 Tensor make_like(const char* op, const Tensor& like, DType dtype);
 
 /// torch.linalg.vector_norm(self, 2) over `dims`, all of them if empty.
-Tensor vector_norm(const Tensor& self, const Dims& dims, bool keepdim);
+Tensor vector_norm(const Tensor& self, const Dims& dims, eager::KeepDim keepdim);
 
 /// torch._foreach_norm: one 0-dimensional tensor for each one of `tensors`, which share a dtype.
 /// Before PyTorch 2.3 they are views of one vector (ATen/native/cuda/ForeachReduceOp.cu).

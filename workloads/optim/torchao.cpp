@@ -46,9 +46,9 @@ void add_moment(Slot& slot, const Coding& coding) {
 void move_to_host(Slot& slot) {
   const std::int64_t bytes = slot.param.numel() * item_size(slot.param.dtype());
   HostMemory& host = slot.param.runtime().host_memory;
-  host.allocate(bytes, true, "parameters of the optimizer");
-  host.allocate(bytes, true, "gradients of the optimizer");
-  host.allocate(2 * bytes, false, "optimizer states");
+  host.allocate(bytes, HostKind::pinned, "parameters of the optimizer");
+  host.allocate(bytes, HostKind::pinned, "gradients of the optimizer");
+  host.allocate(2 * bytes, HostKind::pageable, "optimizer states");
   slot.is_initialized = true;
 }
 

@@ -41,7 +41,7 @@ void PipelineRun::run(int /*step*/) {
   eager::release_list(losses_);
   schedule_step();
   if (!losses_.empty()) {
-    Tensor mean = eager::mean(eager::stack(losses_, 0), 0, false);
+    Tensor mean = eager::mean(eager::stack(losses_, 0), 0, eager::KeepDim::no);
     loss_ = std::move(mean);  // the stacked losses are gone before the old one
   }
 }

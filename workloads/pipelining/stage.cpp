@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -59,7 +60,7 @@ Stage::Stage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strate
 
 void Stage::prepare() {
   infer_shapes();
-  strategy_.set_gradient_sync(false);  // forward_maybe_with_nosync, from now on
+  strategy_.set_gradient_sync(GradientSync::off);  // forward_maybe_with_nosync, from now on
   for (int i = 0; i < plan_.grad_accum && !is_first(); ++i) {
     inputs_.push_back(boundary_buffer());
     inputs_.back()->requires_grad = true;
@@ -109,7 +110,7 @@ void Stage::receive_shapes() {
   const std::int64_t size = pickled_size(boundary(), boundary_dtype(plan_));
   Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
   neighbours_.previous.receive(sizes).wait();
-  eager::sum(sizes, {}, false);
+  eager::sum(sizes, {}, eager::KeepDim::no);
   runtime_.synchronize();
   Tensor object = eager::empty(runtime_, {size}, DType::uint8);
   neighbours_.previous.receive(object).wait();
@@ -172,12 +173,11 @@ void Stage::receive_gradient(int micro_batch) {
 void Stage::backward_one_chunk(int micro_batch, const Tensor& loss) {
   runtime_.mark_phase("backward");
   const auto index = static_cast<std::size_t>(micro_batch);
-  const bool is_last_backward = micro_batch + 1 == plan_.grad_accum;
+  const BackwardPass pass = last_if(micro_batch + 1 == plan_.grad_accum);
   if (is_last()) {
-    strategy_.backward_chunk(place_.chunk, is_last_backward, loss, {});
+    strategy_.backward_chunk(place_.chunk, pass, loss, {});
   } else {
-    strategy_.backward_chunk(place_.chunk, is_last_backward, output_chunks_[index],
-                             gradients_[index]);
+    strategy_.backward_chunk(place_.chunk, pass, output_chunks_[index], gradients_[index]);
   }
   if (!is_first()) {
     neighbours_.batched.send(inputs_[index]->grad).wait();

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/pipelining/pipelined_model.hpp"
 
 namespace highwater::pipelining {
@@ -48,7 +49,7 @@ class StagesResharding : public optim::Resharding {
 
 WrappedStages::WrappedStages(models::LanguageModel& model, const Wrap& wrap) {
   for (models::LanguageModel* part : parts_of(model)) {
-    stages_.push_back(wrap(*part, stages_.empty()));
+    stages_.push_back(wrap(*part, stages_.empty() ? ModelOrder::first : ModelOrder::further));
   }
   if (stages_.front()->resharding() != nullptr) {
     resharding_ = std::make_unique<StagesResharding>(stages_);
@@ -80,14 +81,15 @@ std::vector<std::vector<Tensor>> WrappedStages::parameter_groups(int groups) con
   return merged;
 }
 
-void WrappedStages::set_gradient_sync(bool syncs) {
+void WrappedStages::set_gradient_sync(GradientSync sync) {
   for (const auto& stage : stages_) {
-    stage->set_gradient_sync(syncs);
+    stage->set_gradient_sync(sync);
   }
 }
 
-void WrappedStages::stage_backward(int chunk, bool is_last, const std::function<void()>& backward) {
-  stages_[static_cast<std::size_t>(chunk)]->stage_backward(chunk, is_last, backward);
+void WrappedStages::stage_backward(int chunk, BackwardPass pass,
+                                   const std::function<void()>& backward) {
+  stages_[static_cast<std::size_t>(chunk)]->stage_backward(chunk, pass, backward);
 }
 
 }  // namespace highwater::pipelining

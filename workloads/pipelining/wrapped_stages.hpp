@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
 namespace highwater::pipelining {
@@ -16,7 +17,8 @@ class WrappedStages : public Wrapper {
  public:
   /// Moves a part to the device, if necessary, and wraps it. The first wrapper of the process does
   /// some things for all.
-  using Wrap = std::function<std::unique_ptr<Wrapper>(models::LanguageModel& part, bool is_first)>;
+  using Wrap =
+      std::function<std::unique_ptr<Wrapper>(models::LanguageModel& part, ModelOrder order)>;
 
   /// `model`, of one part or several, must outlive the wrapper.
   WrappedStages(models::LanguageModel& model, const Wrap& wrap);
@@ -33,9 +35,9 @@ class WrappedStages : public Wrapper {
 
   [[nodiscard]] const optim::Resharding* resharding() const override { return resharding_.get(); }
 
-  void set_gradient_sync(bool syncs) override;
+  void set_gradient_sync(GradientSync sync) override;
 
-  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override;
+  void stage_backward(int chunk, BackwardPass pass, const std::function<void()>& backward) override;
 
  private:
   std::vector<std::unique_ptr<Wrapper>> stages_;  ///< by model chunk

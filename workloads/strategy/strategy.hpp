@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "workloads/models/language_model.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/strategy/bucket_use.hpp"
 
 namespace highwater {
@@ -41,7 +42,7 @@ class Strategy {
 
   /// The same for a micro-batch in model chunk `chunk`, for wrappers that need to know the chunk
   /// and whether the micro-batch is its last one of the step (`is_last`).
-  virtual void backward_chunk(int /*chunk*/, bool /*is_last*/, const eager::Tensor& output,
+  virtual void backward_chunk(int /*chunk*/, BackwardPass /*pass*/, const eager::Tensor& output,
                               const eager::Tensor& gradient) {
     backward_stage(output, gradient);
   }
@@ -60,7 +61,7 @@ class Strategy {
   [[nodiscard]] virtual bool divides_loss() const { return false; }
 
   /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
-  virtual void set_gradient_sync(bool /*syncs*/) {}
+  virtual void set_gradient_sync(GradientSync /*sync*/) {}
 
   /// How full the buckets are, of an optimizer that has buckets of a fixed size.
   [[nodiscard]] virtual std::optional<BucketUse> bucket_use() const { return std::nullopt; }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workloads/models/language_model.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/resharding.hpp"
 
 namespace highwater {
@@ -43,11 +44,11 @@ class Wrapper {
   [[nodiscard]] virtual const optim::Resharding* resharding() const { return nullptr; }
 
   /// no_sync() and its like: whether backwards from now on reduce gradients over the ranks.
-  virtual void set_gradient_sync(bool /*syncs*/) {}
+  virtual void set_gradient_sync(GradientSync /*sync*/) {}
 
   /// `backward` of a micro-batch in model chunk `chunk` of a pipeline, the step's last one if
   /// `is_last` (torch/distributed/pipelining/stage.py: backward_maybe_with_nosync).
-  virtual void stage_backward(int /*chunk*/, bool /*is_last*/,
+  virtual void stage_backward(int /*chunk*/, BackwardPass /*pass*/,
                               const std::function<void()>& backward) {
     backward();
   }

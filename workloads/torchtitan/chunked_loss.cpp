@@ -4,6 +4,7 @@
 
 #include "workloads/eager/node.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/nn/backward_pass.hpp"
 
 namespace highwater::torchtitan {
 
@@ -37,21 +38,21 @@ class GatheredHead {
  public:
   explicit GatheredHead(const nn::Linear& head) : unit_(head.sharded_unit()) {
     if (unit_ != nullptr) {
-      unit_->set_resharding(false);
-      unit_->set_unit_sync(false);
+      unit_->set_resharding(AfterUse::keep);
+      unit_->set_unit_sync(GradientSync::off);
       unit_->unshard();
     }
   }
 
   void reduce_from_now_on() {
     if (unit_ != nullptr) {
-      unit_->set_unit_sync(true);
+      unit_->set_unit_sync(GradientSync::on);
     }
   }
 
   void release() {
     if (unit_ != nullptr) {
-      unit_->set_resharding(true);
+      unit_->set_resharding(AfterUse::reshard);
       unit_->reshard();
     }
   }

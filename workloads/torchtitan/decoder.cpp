@@ -133,7 +133,7 @@ class ComplexRope : public Module {
 
   static void check_positions(const Tensor& positions) {
     Tensor is_valid = eager::compare("le", {positions});
-    const Tensor all = eager::reduce_plain("all", is_valid, {}, false, DType::boolean);
+    const Tensor all = eager::reduce_plain("all", is_valid, {}, eager::KeepDim::no, DType::boolean);
     is_valid.reset();
   }
 

@@ -25,7 +25,7 @@ void look_for_outliers(Runtime& runtime, std::int64_t local, std::int64_t whole)
   const Tensor outside = booleans(runtime, local);
   eager::end_of_frame(below, above);
   Tensor asked = local == whole ? outside : booleans(runtime, whole);
-  const Tensor any = eager::reduce_plain("any", asked, {}, false, DType::boolean);
+  const Tensor any = eager::reduce_plain("any", asked, {}, eager::KeepDim::no, DType::boolean);
   asked.reset();
 }
 

@@ -61,7 +61,7 @@ class TitanNorm : public Module {
 
   static Tensor inverse_root(const Tensor& y) {
     Tensor square = eager::mul(y, y);
-    Tensor mean = eager::mean(square, -1, true);
+    Tensor mean = eager::mean(square, -1, eager::KeepDim::yes);
     square.reset();
     Tensor shifted = eager::add(mean, 1e-5);
     mean.reset();

@@ -122,12 +122,12 @@ struct OwnLabels {
 };
 
 Tensor log_probabilities(SequenceRanks& ranks, const Tensor& logits) {
-  Tensor local_max = eager::reduce_plain("amax", logits, {-1}, true, logits.dtype());
+  Tensor local_max = eager::reduce_plain("amax", logits, {-1}, eager::KeepDim::yes, logits.dtype());
   local_max = ranks.sum(local_max);
   Tensor shifted = eager::sub(logits, local_max);
   Tensor sum_exp = [&] {
     const Tensor exponentials = unary_of("exp", shifted);
-    return eager::sum(exponentials, {-1}, true);
+    return eager::sum(exponentials, {-1}, eager::KeepDim::yes);
   }();
   sum_exp = ranks.sum(sum_exp);
   Tensor result;
@@ -146,7 +146,7 @@ Tensor nll_of(SequenceRanks& ranks, const Tensor& log_probs, const Tensor& label
   local = ranks.sum(local);
   Tensor negative = unary_of("neg", local);
   const Tensor result = counted(labels, eager::squeeze(negative, -1));
-  return eager::sum(result, {}, false);
+  return eager::sum(result, {}, eager::KeepDim::no);
 }
 
 TensorList cross_entropy_backward(Node& node, TensorList& grads) {

@@ -20,7 +20,7 @@ Tensor number_over(const Tensor& divisor) {
 
 Tensor tokens_of(const Tensor& labels) {
   const Tensor counted = eager::compare("ne", {labels});
-  return eager::sum(counted, {}, false, DType::int64);
+  return eager::sum(counted, {}, eager::KeepDim::no, DType::int64);
 }
 
 // sum += value, where sum was the number 0 before the step.

@@ -15,7 +15,7 @@ Tensor targets_of(const Inputs& sample, bool shifts_labels) {
   const Tensor labels =
       shifts_labels ? eager::slice(sample.labels, -1, 1, eager::kEnd) : sample.labels;
   const Tensor is_target = eager::compare("ne", {labels});
-  return eager::sum(is_target, {}, false, DType::int64);
+  return eager::sum(is_target, {}, eager::KeepDim::no, DType::int64);
 }
 
 bool shifts_labels(const TrainingPlan& plan) {
@@ -64,7 +64,7 @@ Tensor BatchSamples::count_of_all_ranks(const Tensor& own) const {
     const eager::OpScope op(runtime_, "gather", 0);
     all = eager::empty(runtime_, {data_group(plan_.parallel).ranks}, DType::int64);
   }
-  return eager::sum(all, {}, false, DType::int64);
+  return eager::sum(all, {}, eager::KeepDim::no, DType::int64);
 }
 
 }  // namespace highwater

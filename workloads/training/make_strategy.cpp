@@ -16,8 +16,8 @@ bool wraps_stages(const Parallelism& p) {
 }
 
 std::unique_ptr<Wrapper> wrap(models::LanguageModel& model, const TrainingPlan& plan,
-                              bool is_first = true) {
-  return only_row(wrapper_rows(), plan).make(model, plan, is_first);
+                              ModelOrder order = ModelOrder::first) {
+  return only_row(wrapper_rows(), plan).make(model, plan, order);
 }
 
 bool shards_meta(const TrainingPlan& plan) {
@@ -44,11 +44,11 @@ std::unique_ptr<Wrapper> make_wrapper(models::LanguageModel& model, const Traini
     return wrap(model, plan);
   }
   return std::make_unique<pipelining::WrappedStages>(
-      model, [&plan](models::LanguageModel& part, bool is_first) {
+      model, [&plan](models::LanguageModel& part, ModelOrder order) {
         if (plan.init != ModelInit::device && !shards_meta(plan)) {
           nn::move_to_cuda(part);
         }
-        return wrap(part, plan, is_first);
+        return wrap(part, plan, order);
       });
 }
 

@@ -6,6 +6,7 @@
 
 #include "workloads/colossalai/layers/gpt.hpp"
 #include "workloads/models/causal_loss.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/nn/save_on_cpu.hpp"
 #include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/offload.hpp"
@@ -83,7 +84,7 @@ void MicroBatchLoop::micro_batch(std::int64_t index) {
   }
   share_sequences();
   const bool is_last = (index + 1) % plan_.grad_accum == 0;
-  strategy_.set_gradient_sync(is_last || !plan_.parallel.no_sync);
+  strategy_.set_gradient_sync(sync_if(is_last || !plan_.parallel.no_sync));
   runtime_.mark_phase("forward");
   compute_loss();
   if (!plan_.training) {

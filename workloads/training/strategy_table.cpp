@@ -138,35 +138,35 @@ std::span<const WrapperRow> wrapper_rows() {
   using Made = std::unique_ptr<Wrapper>;
   static constexpr std::array kRows{
       WrapperRow{"fully_shard", is_fully_sharded,
-                 [](Model& part, const TrainingPlan& plan, bool is_first) -> Made {
-                   return std::make_unique<dist::FullyShard>(part, plan.parallel, is_first);
+                 [](Model& part, const TrainingPlan& plan, ModelOrder order) -> Made {
+                   return std::make_unique<dist::FullyShard>(part, plan.parallel, order);
                  }},
       WrapperRow{"fully_shard with tensor parallelism", is_sharded_and_tensor_parallel,
-                 [](Model& part, const TrainingPlan& plan, bool is_first) -> Made {
-                   return std::make_unique<dist::FsdpTensorParallel>(part, plan, is_first);
+                 [](Model& part, const TrainingPlan& plan, ModelOrder order) -> Made {
+                   return std::make_unique<dist::FsdpTensorParallel>(part, plan, order);
                  }},
       WrapperRow{"tensor parallelism", is_tensor_parallel_alone,
-                 [](Model& part, const TrainingPlan& plan, bool is_first) -> Made {
-                   return std::make_unique<dist::TensorParallel>(part, plan, is_first);
+                 [](Model& part, const TrainingPlan& plan, ModelOrder order) -> Made {
+                   return std::make_unique<dist::TensorParallel>(part, plan, order);
                  }},
       WrapperRow{"ring self-attention", is_ring,
-                 [](Model& part, const TrainingPlan& plan, bool /*is_first*/) -> Made {
+                 [](Model& part, const TrainingPlan& plan, ModelOrder /*order*/) -> Made {
                    return std::make_unique<colossalai::SummedGradients>(part, plan.parallel);
                  }},
       WrapperRow{"FSDP1", is_sharded_by_fsdp1,
-                 [](Model& part, const TrainingPlan& plan, bool /*is_first*/) -> Made {
+                 [](Model& part, const TrainingPlan& plan, ModelOrder /*order*/) -> Made {
                    return std::make_unique<dist::FullyShardedDataParallel>(part, plan.parallel);
                  }},
       WrapperRow{"DDP", is_data_parallel,
-                 [](Model& part, const TrainingPlan& plan, bool /*is_first*/) -> Made {
+                 [](Model& part, const TrainingPlan& plan, ModelOrder /*order*/) -> Made {
                    return std::make_unique<dist::DistributedDataParallel>(part, plan.parallel);
                  }},
       WrapperRow{"layers spread over devices", is_spread,
-                 [](Model& part, const TrainingPlan& /*plan*/, bool /*is_first*/) -> Made {
+                 [](Model& part, const TrainingPlan& /*plan*/, ModelOrder /*order*/) -> Made {
                    return std::make_unique<pipelining::SpreadModel>(part);
                  }},
       WrapperRow{"the bare model", is_bare,
-                 [](Model& part, const TrainingPlan& /*plan*/, bool /*is_first*/) -> Made {
+                 [](Model& part, const TrainingPlan& /*plan*/, ModelOrder /*order*/) -> Made {
                    return std::make_unique<BareModel>(part);
                  }}};
   return kRows;

@@ -31,7 +31,7 @@ struct WrapperRow {
   std::string_view name;
   bool (*fits)(const TrainingPlan& plan);
   std::unique_ptr<Wrapper> (*make)(models::LanguageModel& part, const TrainingPlan& plan,
-                                   bool is_first);
+                                   ModelOrder order);
 };
 
 std::span<const WrapperRow> wrapper_rows();

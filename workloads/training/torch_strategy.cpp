@@ -1,5 +1,6 @@
 #include "workloads/training/torch_strategy.hpp"
 
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/parameter_groups.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -45,9 +46,9 @@ void TorchStrategy::backward(const Tensor& loss) {
   eager::backward(scaled);
 }
 
-void TorchStrategy::backward_chunk(int chunk, bool is_last, const Tensor& output,
+void TorchStrategy::backward_chunk(int chunk, BackwardPass pass, const Tensor& output,
                                    const Tensor& gradient) {
-  wrapper_->stage_backward(chunk, is_last, [&] { backward_stage(output, gradient); });
+  wrapper_->stage_backward(chunk, pass, [&] { backward_stage(output, gradient); });
 }
 
 void TorchStrategy::clip_gradients() {
@@ -69,7 +70,7 @@ void TorchStrategy::step() {
 }
 
 void TorchStrategy::zero_grad() {
-  optimizer_.zero_grad(plan_.set_to_none);
+  optimizer_.zero_grad(plan_.set_to_none ? optim::ZeroGrad::to_none : optim::ZeroGrad::to_zero);
 }
 
 }  // namespace highwater

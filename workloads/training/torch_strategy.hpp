@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/grad_scaler.hpp"
 #include "workloads/optim/optimizer.hpp"
 #include "workloads/strategy/strategy.hpp"
@@ -25,7 +26,7 @@ class TorchStrategy : public Strategy {
   }
 
   void backward(const eager::Tensor& loss) override;
-  void backward_chunk(int chunk, bool is_last, const eager::Tensor& output,
+  void backward_chunk(int chunk, BackwardPass pass, const eager::Tensor& output,
                       const eager::Tensor& gradient) override;
 
   void finish_gradients() override { wrapper_->finish_gradients(); }
@@ -34,7 +35,7 @@ class TorchStrategy : public Strategy {
   void step() override;
   void zero_grad() override;
 
-  void set_gradient_sync(bool syncs) override { wrapper_->set_gradient_sync(syncs); }
+  void set_gradient_sync(GradientSync sync) override { wrapper_->set_gradient_sync(sync); }
 
  private:
   eager::Runtime& runtime_;

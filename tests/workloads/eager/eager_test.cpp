@@ -213,16 +213,16 @@ TEST_CASE("reductions: integers are copied, offsets count", "[workloads][eager][
   Rig rig;
   SECTION("sum of int32") {
     const Tensor x = rig.constant({64, 32}, DType::int32);
-    CHECK(rig.record([&] { return sum(x, {0}, false); }) == "+256 +16384 -1 -0");
+    CHECK(rig.record([&] { return sum(x, {0}, KeepDim::no); }) == "+256 +16384 -1 -0");
   }
   SECTION("sum of bool") {
     const Tensor x = rig.constant({64, 32}, DType::boolean);
-    CHECK(rig.record([&] { return sum(x, {}, false); }) == "+8 +16384 -1 -0");
+    CHECK(rig.record([&] { return sum(x, {}, KeepDim::no); }) == "+8 +16384 -1 -0");
   }
   SECTION("sum of a slice") {
     const Tensor x = rig.parameter({200, 100001});
     const Tensor grad = rig.constant({});
-    CHECK(rig.record([&] { return sum(slice(slice(x, 0, 0, 200), 1, 1, 100001), {}, false); },
+    CHECK(rig.record([&] { return sum(slice(slice(x, 0, 0, 200), 1, 1, 100001), {}, KeepDim::no); },
                      grad) == "+4 +1728 +4 -2 -1 +80000800 +80000800 -3 -0");
   }
 }

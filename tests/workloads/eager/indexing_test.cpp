@@ -128,7 +128,7 @@ TEST_CASE("sorting and selecting", "[workloads][eager][golden]") {
                 Tensor p = softmax(wide, -1, std::nullopt);
                 wide.reset();
                 Selected top = topk(p, 2);
-                div_(top.values, sum(top.values, {-1}, true));
+                div_(top.values, sum(top.values, {-1}, KeepDim::yes));
                 end_of_frame(top.indices);
                 return top.values;
               },

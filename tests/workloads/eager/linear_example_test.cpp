@@ -73,13 +73,13 @@ RequestTrace two_iterations() {
     runtime.mark_phase(iteration + "forward");
     outputs = eager::linear(inputs, weight, bias);
     runtime.mark_phase(iteration + "loss");
-    loss = eager::sum(outputs, {}, false);
+    loss = eager::sum(outputs, {}, KeepDim::no);
     runtime.mark_phase(iteration + "backward");
     eager::backward(loss);
     runtime.mark_phase(iteration + "step");
     optimizer.step();
     runtime.mark_phase(iteration + "zero_grad");
-    optimizer.zero_grad(true);
+    optimizer.zero_grad(optim::ZeroGrad::to_none);
   }
   runtime.mark_phase("end");
   return runtime.take_trace();

@@ -44,7 +44,7 @@ std::vector<std::string> steps_of(Model& model, const Optimizer& choice, const G
   for (int step = 0; step < steps; ++step) {
     model.make_grads();
     model.record([&] { optimizer.step(); });
-    optimizer.zero_grad(true);
+    optimizer.zero_grad(optim::ZeroGrad::to_none);
   }
   return recorded(model);
 }
@@ -174,8 +174,8 @@ TEST_CASE("optim: zero_grad frees in order of parameters, or nothing", "[optim]"
   auto model = two_parameters();
   OptimizerRun optimizer(model.runtime, {.kind = sgd}, {model.params});
   model.make_grads();
-  model.record([&] { optimizer.zero_grad(false); });
-  model.record([&] { optimizer.zero_grad(true); });
+  model.record([&] { optimizer.zero_grad(optim::ZeroGrad::to_zero); });
+  model.record([&] { optimizer.zero_grad(optim::ZeroGrad::to_none); });
   model.record([&] { optimizer.step(); });
   CHECK(recorded(model) == std::vector<std::string>{"", "-2 -3", ""});
 }
@@ -185,7 +185,7 @@ TEST_CASE("optim: without an optimizer only the gradients are let go", "[optim]"
   OptimizerRun optimizer(model.runtime, {.kind = none}, {model.params});
   model.make_grads();
   model.record([&] { optimizer.step(); });
-  model.record([&] { optimizer.zero_grad(true); });
+  model.record([&] { optimizer.zero_grad(optim::ZeroGrad::to_none); });
   CHECK(recorded(model) == std::vector<std::string>{"", "-2 -3"});
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("optim: master copies are made first and hold the state", "[optim]") {
   model.make_grads();
   model.record([&] { optimizer.step(); });
   CHECK_FALSE(model.params[0]->grad.defined());
-  model.record([&] { optimizer.zero_grad(true); });
+  model.record([&] { optimizer.zero_grad(optim::ZeroGrad::to_none); });
   const auto parts = recorded(model);
   CHECK(parts[0] == "+400 -4 +400 +400 +40 +40 +400 +40 -12 -11");
   CHECK(parts[1] == "-6 -5");
@@ -250,7 +250,8 @@ TEST_CASE("optim: in backward each gradient goes as soon as its parameter is upd
   auto model = two_parameters();
   const OptimizerRun optimizer(model.runtime, {.kind = sgd, .in_backward = true}, {model.params});
   for (int step = 0; step < 3; ++step) {
-    const Tensor loss = add(sum(model.params[0], {}, false), sum(model.params[1], {}, false));
+    const Tensor loss = add(sum(model.params[0], {}, eager::KeepDim::no),
+                            sum(model.params[1], {}, eager::KeepDim::no));
     model.record([&] { backward(loss); });
     CHECK_FALSE(model.params[0]->grad.defined());
     CHECK_FALSE(model.params[1]->grad.defined());

@@ -78,7 +78,7 @@ std::vector<std::string> simulated(const Recording& recording) {
       optimizer->step();
       optimizer->finish_backward();
     });
-    optimizer->zero_grad(true);
+    optimizer->zero_grad(optim::ZeroGrad::to_none);
   }
   return recorded(model);
 }

@@ -64,8 +64,8 @@ TEST_CASE("host memory: pinned requests take the next power of two", "[workloads
   CHECK(pinned_size(4096) == 4096);
   CHECK(pinned_size(4097) == 8192);
   HostMemory host;
-  host.allocate(100, true, "a");   // 128
-  host.allocate(100, false, "b");  // as asked for
+  host.allocate(100, HostKind::pinned, "a");    // 128
+  host.allocate(100, HostKind::pageable, "b");  // as asked for
   const HostAccount account = host.account();
   CHECK(account.requested() == 200);
   CHECK(account.pinned() == 128);
@@ -76,14 +76,14 @@ TEST_CASE("host memory: pinned requests take the next power of two", "[workloads
 TEST_CASE("host memory: a freed pinned block serves requests of its size only",
           "[workloads][offload]") {
   HostMemory host;
-  const HostBlock first = host.allocate(100, true, "a");  // 128
+  const HostBlock first = host.allocate(100, HostKind::pinned, "a");  // 128
   host.free(first);
-  host.allocate(65, true, "a");  // rounds to 128, too
-  host.allocate(64, true, "a");  // to 64
+  host.allocate(65, HostKind::pinned, "a");  // rounds to 128, too
+  host.allocate(64, HostKind::pinned, "a");  // to 64
   CHECK(host.pinned_blocks() == std::vector<std::int64_t>{128, 64});
-  const HostBlock large = host.allocate(1000, true, "b");  // 1024
+  const HostBlock large = host.allocate(1000, HostKind::pinned, "b");  // 1024
   host.free(large);
-  const HostBlock page = host.allocate(5000, false, "c");
+  const HostBlock page = host.allocate(5000, HostKind::pageable, "c");
   host.free(page);
   const HostAccount account = host.account();  // before the last free: 1024 wait for a user
   CHECK(account.cached == 1024);
@@ -279,8 +279,8 @@ TEST_CASE("offload: without it the host's account is empty", "[workloads][offloa
 
 TEST_CASE("host memory: an account ends where the next begins", "[workloads][offload]") {
   HostMemory host;
-  host.allocate(100, false, "stays");
-  const HostBlock passing = host.allocate(50, false, "goes");
+  host.allocate(100, HostKind::pageable, "stays");
+  const HostBlock passing = host.allocate(50, HostKind::pageable, "goes");
   host.free(passing);
   CHECK(host.next_account().taken() == 150);
   CHECK(host.account().taken() == 100);

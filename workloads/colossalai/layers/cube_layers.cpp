@@ -176,7 +176,7 @@ class CubeLayers : public LayerMaker {
     const Tensor targets = own_rows(own_rows(all_targets, cube_.side, 0), cube_.side, 0);
     Tensor loss =
         vocab_parallel_cross_entropy(logits, targets, *groups_.output, RowNumbers::on_device);
-    loss = eager::mean(loss, 0, false);
+    loss = eager::mean(loss, 0, eager::KeepDim::no);
     loss = mean_over_ranks(loss, {groups_.input, groups_.weight});
     return loss;
   }

@@ -56,11 +56,11 @@ class CubeNorm : public Layer {
 
  private:
   [[nodiscard]] Tensor forward(FunctionContext& context, const Tensor& x) const {
-    Tensor sum = eager::sum(x, {-1}, true);
+    Tensor sum = eager::sum(x, {-1}, eager::KeepDim::yes);
     Tensor square_sum;
     {
       const Tensor squares = eager::pow(x, 2.0);
-      square_sum = eager::sum(squares, {-1}, true);
+      square_sum = eager::sum(squares, {-1}, eager::KeepDim::yes);
     }
     Tensor means = mean_of({sum, square_sum}, *groups_.output);
     NormForward result = cube_.norm_forward_is_fused ? norm_forward_fused(x, means)
@@ -111,7 +111,7 @@ class CubeNorm : public Layer {
   }
 
   [[nodiscard]] Tensor reduced(Tensor terms, const Tensor& parameter) const {
-    const Tensor grad = eager::sum(terms, all_but_last(terms), false);
+    const Tensor grad = eager::sum(terms, all_but_last(terms), eager::KeepDim::no);
     terms.reset();
     const dist::Work work = groups_.input_and_weight->all_reduce(grad);
     return cube_.pending.push({grad, work}, parameter);
@@ -163,9 +163,9 @@ class CubeNorm : public Layer {
       Tensor dvar = eager::mul(product, cube);
       eager::end_of_frame(product, cube);
       product = eager::neg(result.dmu);
-      result.dvar = eager::sum(dvar, {-1}, true);
+      result.dvar = eager::sum(dvar, {-1}, eager::KeepDim::yes);
     }
-    result.dmean = eager::sum(product, {-1}, true);
+    result.dmean = eager::sum(product, {-1}, eager::KeepDim::yes);
     return result;
   }
 
@@ -174,9 +174,9 @@ class CubeNorm : public Layer {
     Tensor dvar = eager::empty_like(grad);
     Tensor dmean = eager::empty_like(grad);
     result.dmu = eager::empty_like(grad);
-    result.dvar = eager::sum(dvar, {-1}, true);
+    result.dvar = eager::sum(dvar, {-1}, eager::KeepDim::yes);
     dvar.reset();
-    result.dmean = eager::sum(dmean, {-1}, true);
+    result.dmean = eager::sum(dmean, {-1}, eager::KeepDim::yes);
     return result;
   }
 

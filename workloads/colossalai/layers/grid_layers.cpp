@@ -71,7 +71,7 @@ class ColumnVectors {
     for (std::size_t i = 0; i + 1 < grad.dim(); ++i) {
       dims.push_back(static_cast<std::int64_t>(i));
     }
-    return eager::sum(grad, dims, false);
+    return eager::sum(grad, dims, eager::KeepDim::no);
   }
 
   [[nodiscard]] Tensor gathered(const Tensor& own) const {
@@ -147,7 +147,7 @@ class GridNorm : public Layer {
 
  private:
   [[nodiscard]] Tensor row_sum(const Tensor& x) const {
-    Tensor sum = eager::sum(x, {-1}, true);
+    Tensor sum = eager::sum(x, {-1}, eager::KeepDim::yes);
     grid_.row.all_reduce(sum).wait();
     return sum;
   }
@@ -158,7 +158,7 @@ class GridNorm : public Layer {
     mean = row_sum(x);
     {
       const Tensor squares = eager::mul(x, x);
-      inverse = eager::sum(squares, {-1}, true);
+      inverse = eager::sum(squares, {-1}, eager::KeepDim::yes);
     }
     grid_.row.all_reduce(inverse).wait();
     {
@@ -201,7 +201,7 @@ class GridNorm : public Layer {
     Tensor weighted;
     {
       const Tensor product = eager::mul(grad, x);
-      weighted = eager::sum(product, {-1}, true);
+      weighted = eager::sum(product, {-1}, eager::KeepDim::yes);
     }
     grid_.row.all_reduce(weighted).wait();
     Tensor result = eager::clone(grad);
@@ -324,7 +324,7 @@ class GridLayers : public LayerMaker {
   Tensor loss(const Tensor& logits, const Tensor& all_targets) override {
     const Tensor targets = own_rows(all_targets, grid_.side, grid_.place.row);
     Tensor loss = vocab_parallel_cross_entropy(logits, targets, grid_.row, RowNumbers::on_host);
-    loss = eager::mean(loss, 0, false);
+    loss = eager::mean(loss, 0, eager::KeepDim::no);
     loss = mean_over_ranks(loss, {&grid_.column});
     return loss;
   }

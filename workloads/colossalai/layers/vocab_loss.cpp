@@ -44,7 +44,7 @@ Tensor losses(FunctionContext& context, const Tensor& all_logits, const Tensor& 
   }
   words.all_reduce(predicted).wait();
   Tensor exponentials = unary("exp", logits);
-  Tensor sums = eager::sum(exponentials, {-1}, false);
+  Tensor sums = eager::sum(exponentials, {-1}, eager::KeepDim::no);
   words.all_reduce(sums).wait();
   Tensor loss;
   {

@@ -33,11 +33,11 @@ Tensor any_invalid(const Tensor& norm) {
   Tensor negative = make_like("lt", norm, DType::boolean);
   Tensor invalid = make_like("bitwise_or", infinite);
   eager::end_of_frame(infinite, negative);
-  return eager::reduce_plain("any", invalid, {}, false, DType::boolean);
+  return eager::reduce_plain("any", invalid, {}, eager::KeepDim::no, DType::boolean);
 }
 
 Tensor largest_is_finite(const char* op, const Tensor& x) {
-  return is_finite(eager::reduce_plain(op, x, {}, false, x.dtype()));
+  return is_finite(eager::reduce_plain(op, x, {}, eager::KeepDim::no, x.dtype()));
 }
 
 Tensor has_extreme(const Tensor& x) {
@@ -90,7 +90,7 @@ Tensor sum_of_squares(eager::Runtime& runtime, const TensorVector& all_norms) {
   }
   Tensor total_norm = eager::stack({all_norms.begin(), all_norms.end()}, 0);
   total_norm = make_like("square", total_norm);
-  total_norm = eager::sum(total_norm, {}, false, kDouble);
+  total_norm = eager::sum(total_norm, {}, eager::KeepDim::no, kDouble);
   return make_like("to", total_norm, DType::fp32);
 }
 
@@ -102,7 +102,7 @@ Tensor flat_gradient_norm(dist::ProcessGroup& group, std::span<const Tensor> gra
   TensorVector all_norms;
   for (const Tensor& gradient : gradients) {
     const Tensor wide = make_like("to", gradient, kDouble);
-    all_norms.push_back(optim::vector_norm(wide, {}, false));
+    all_norms.push_back(optim::vector_norm(wide, {}, eager::KeepDim::no));
   }
   Tensor total_norm = sum_of_squares(group.runtime(), all_norms);
   group.all_reduce(total_norm).wait();
@@ -127,13 +127,13 @@ FiniteNorm::FiniteNorm(Tensor& total_norm, DeepspeedRelease release)
 
 Tensor norm_of_groups(const TensorVector& norm_groups) {
   const Tensor stacked = eager::stack({norm_groups.begin(), norm_groups.end()}, 0);
-  return optim::vector_norm(stacked, {}, false);
+  return optim::vector_norm(stacked, {}, eager::KeepDim::no);
 }
 
 Tensor combined_norm(const TensorVector& norm_groups) {
   Tensor stacked = eager::stack({norm_groups.begin(), norm_groups.end()}, 0);
   Tensor invalid = any_invalid(stacked);
-  Tensor combined = optim::vector_norm(stacked, {}, false);
+  Tensor combined = optim::vector_norm(stacked, {}, eager::KeepDim::no);
   Tensor infinity = make_like("full_like", combined);
   Tensor result = make_like("where", combined);
   infinity.reset();
@@ -155,7 +155,7 @@ Tensor has_inf_or_nan(const Tensor& x, DeepspeedRelease release) {
   Tensor inf = isinf(wide);
   Tensor either = make_like("logical_or", nan);
   Tensor number = make_like("to", either, DType::fp32);
-  Tensor most = eager::reduce_plain("max", number, {}, false, DType::fp32);
+  Tensor most = eager::reduce_plain("max", number, {}, eager::KeepDim::no, DType::fp32);
   number.reset();
   eager::end_of_frame(wide, nan, inf, either);
   return most;

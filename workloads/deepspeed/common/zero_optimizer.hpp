@@ -2,6 +2,7 @@
 #pragma once
 
 #include "workloads/eager/tensor.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/deepspeed_release.hpp"
 
 namespace highwater::deepspeed {
@@ -21,11 +22,11 @@ class ZeroOptimizer {
   /// A forward of the whole model begins.
   virtual void begin_forward() {}
 
-  /// Scales the loss and runs autograd. `is_boundary`: a step follows.
-  virtual void backward(const eager::Tensor& loss, bool is_boundary) = 0;
+  /// Scales the loss and runs autograd. A step follows the last one.
+  virtual void backward(const eager::Tensor& loss, BackwardPass pass) = 0;
 
   /// allreduce_gradients: what the engine does after backward.
-  virtual void reduce_gradients(bool is_boundary) = 0;
+  virtual void reduce_gradients(BackwardPass pass) = 0;
 
   /// Norm, update, gathering; the gradients are freed afterwards.
   virtual void step() = 0;

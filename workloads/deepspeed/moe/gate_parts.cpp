@@ -47,7 +47,7 @@ Tensor places(const Tensor& mask) {
 Tensor balance(const Tensor& me, Tensor& ce, const Tensor& mask) {
   {
     const Tensor wide = eager::to_dtype(mask, DType::fp32);
-    ce = eager::mean(wide, 0, false);
+    ce = eager::mean(wide, 0, eager::KeepDim::no);
   }
   return eager::mul(me, ce);
 }
@@ -68,7 +68,7 @@ Tensor clamped(const Tensor& x) {
 }
 
 Tensor largest_count(const Tensor& counts, dist::ProcessGroup& ranks) {
-  Tensor largest = eager::reduce_plain("max", counts, {}, false, DType::int64);
+  Tensor largest = eager::reduce_plain("max", counts, {}, eager::KeepDim::no, DType::int64);
   if (ranks.size() > 1) {
     ranks.all_reduce(largest).wait();
   }

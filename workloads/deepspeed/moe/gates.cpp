@@ -92,12 +92,12 @@ Tensor jittered(const Tensor& x, GateDistributions& distributions) {
 }
 
 Tensor largest(const Tensor& x) {
-  return eager::reduce_plain("argmax", x, {1}, false, DType::int64);
+  return eager::reduce_plain("argmax", x, {1}, eager::KeepDim::no, DType::int64);
 }
 
 Tensor own_places(const Tensor& locations, const Tensor& mask) {
   const Tensor masked = eager::pointwise("mul", {locations, mask}, DType::int64);
-  return eager::sum(masked, {1}, false);
+  return eager::sum(masked, {1}, eager::KeepDim::no);
 }
 
 // einsum("se,se->s"): a view of a batched product
@@ -151,7 +151,7 @@ void divide_view(RowProducts& products, const Tensor& total) {
 
 // torch.where(mask.any(dim=1), indices, -1)
 Tensor kept_indices(const Tensor& mask, const Tensor& indices) {
-  Tensor any = eager::reduce_plain("any", mask, {1}, false, DType::boolean);
+  Tensor any = eager::reduce_plain("any", mask, {1}, eager::KeepDim::no, DType::boolean);
   Tensor absent = eager::empty_like(indices);
   Tensor result = eager::pointwise("where", {any, indices, absent}, DType::int64);
   eager::end_of_frame(any, absent);
@@ -183,16 +183,16 @@ Routes top1_gating(const GateRun& run, const Tensor& logits) {
   Tensor gates = eager::softmax(logits, 1, std::nullopt);
   Tensor indices = largest(noisy.defined() ? noisy : gates);
   Tensor mask = eager::one_hot(indices, experts);
-  routes.counts = eager::sum(mask, {0}, false);
+  routes.counts = eager::sum(mask, {0}, eager::KeepDim::no);
   if (!run.drops()) {
     routes.capacity = largest_count(routes.counts, run.ranks);
     compare_with_tokens(runtime);
   }
-  Tensor me = eager::mean(gates, 0, false);
+  Tensor me = eager::mean(gates, 0, eager::KeepDim::no);
   Tensor ce;
   {
     Tensor terms = balance(me, ce, mask);
-    const Tensor total = eager::sum(terms, {}, false);
+    const Tensor total = eager::sum(terms, {}, eager::KeepDim::no);
     terms.reset();
     routes.loss = eager::mul(total, 1.0);
   }
@@ -214,7 +214,7 @@ Routes top1_gating(const GateRun& run, const Tensor& logits) {
   }
   Tensor marks;
   {
-    Tensor sums = eager::sum(mask, {1}, false);
+    Tensor sums = eager::sum(mask, {1}, eager::KeepDim::no);
     const Tensor scaled = unary("mul", sums);
     sums.reset();
     marks = unary("sub", scaled);
@@ -224,7 +224,7 @@ Routes top1_gating(const GateRun& run, const Tensor& logits) {
   Tensor weights;
   {
     const Tensor masked = eager::mul(gates, mask);
-    weights = eager::sum(masked, {1}, false);
+    weights = eager::sum(masked, {1}, eager::KeepDim::no);
   }
   Tensor own = own_places(locations, mask);
   routes.experts = eager::unsqueeze(eager::to_dtype(indices, DType::int32), 0);
@@ -252,12 +252,12 @@ Routes top2_gating(const GateRun& run, const Tensor& logits) {
   Tensor mask2 = eager::one_hot(second, experts);
   Tensor locations1 = places(mask1);
   Tensor locations2 = places(mask2);
-  eager::sum(mask1, {0}, true);
-  Tensor me = eager::mean(gates, 0, false);
+  eager::sum(mask1, {0}, eager::KeepDim::yes);
+  Tensor me = eager::mean(gates, 0, eager::KeepDim::no);
   Tensor ce;
   {
     Tensor terms = balance(me, ce, mask1);
-    Tensor mean = eager::mean(terms, 0, false);
+    Tensor mean = eager::mean(terms, 0, eager::KeepDim::no);
     terms.reset();
     const Tensor scaled = eager::mul(mean, 1.0);
     mean.reset();
@@ -265,7 +265,7 @@ Routes top2_gating(const GateRun& run, const Tensor& logits) {
   }
   {
     const Tensor both = eager::pointwise("add", {mask1, mask2}, DType::int64);
-    routes.counts = eager::sum(both, {0}, false);
+    routes.counts = eager::sum(both, {0}, eager::KeepDim::no);
   }
   if (run.drops()) {
     eager::compare("lt", {locations1});

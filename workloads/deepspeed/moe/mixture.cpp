@@ -105,7 +105,7 @@ Tensor decode(const Tensor& outputs, const Tensor& slots, const Tensor& weights)
   Tensor combined;
   {
     const Tensor weighted = eager::mul(routed, eager::unsqueeze(weights, -1));
-    combined = eager::sum(weighted, {0}, false);
+    combined = eager::sum(weighted, {0}, eager::KeepDim::no);
   }
   Tensor result = eager::to_dtype(combined, outputs.dtype());
   eager::end_of_frame(padded, routed, combined);

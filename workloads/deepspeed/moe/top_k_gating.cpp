@@ -49,7 +49,7 @@ Drops drop(const eager::Selected& top, const Tensor& gates, std::int64_t slots) 
 // l_aux
 Tensor auxiliary_loss(const Tensor& me, Tensor& ce, const Tensor& mask) {
   Tensor terms = balance(me, ce, mask);
-  Tensor mean = eager::mean(terms, 0, false);
+  Tensor mean = eager::mean(terms, 0, eager::KeepDim::no);
   terms.reset();
   Tensor scaled = eager::mul(mean, 1.0);
   mean.reset();
@@ -75,8 +75,8 @@ Routes top_k_gating(const GateRun& run, const Tensor& logits) {
   Tensor gates = eager::softmax(logits, 1, std::nullopt);
   eager::Selected top = eager::topk(gates, run.shape.top_k, 1);
   Tensor mask = marks_like(gates);
-  routes.counts = eager::sum(mask, {0}, false);
-  Tensor me = eager::mean(gates, 0, false);
+  routes.counts = eager::sum(mask, {0}, eager::KeepDim::no);
+  Tensor me = eager::mean(gates, 0, eager::KeepDim::no);
   Tensor ce;
   routes.loss = auxiliary_loss(me, ce, mask);
   Drops drops;
@@ -87,7 +87,7 @@ Routes top_k_gating(const GateRun& run, const Tensor& logits) {
   }
   Tensor locations = places(mask);
   Tensor masked = eager::mul(gates, mask);
-  Tensor sums = eager::sum(masked, {-1}, true);
+  Tensor sums = eager::sum(masked, {-1}, eager::KeepDim::yes);
   Tensor denominator = clamped(sums);
   masked = eager::div(masked, denominator);
   Tensor kept = eager::gather(mask, 1, top.indices);

@@ -3,6 +3,7 @@
 #include "workloads/deepspeed/common/flat_partition.hpp"
 #include "workloads/deepspeed/common/gradient_scale.hpp"
 #include "workloads/deepspeed/common/tensor_data.hpp"
+#include "workloads/nn/backward_pass.hpp"
 
 namespace highwater::deepspeed {
 
@@ -66,7 +67,7 @@ void Bf16Optimizer::add_group(const std::vector<Tensor>& parameters) {
 }
 
 // update_hp_grads: hp_grad.add_(lp.grad.to(hp_grad.dtype))
-void Bf16Optimizer::backward(const Tensor& loss, bool /*is_boundary*/) {
+void Bf16Optimizer::backward(const Tensor& loss, BackwardPass /*pass*/) {
   drop_gradients();
   eager::backward(loss);
   const eager::NoGrad no_grad(runtime_);
@@ -103,8 +104,8 @@ Tensor Bf16Optimizer::norm_of_gradients() {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     std::int64_t start = 0;
     for (const Tensor& parameter : groups_[i]) {
-      Tensor norm =
-          optim::vector_norm(narrow_as(gradients_[i], start, {parameter.numel()}), {}, false);
+      Tensor norm = optim::vector_norm(narrow_as(gradients_[i], start, {parameter.numel()}), {},
+                                       eager::KeepDim::no);
       const Tensor square = make_like("pow", norm);
       norm.reset();
       start += parameter.numel();

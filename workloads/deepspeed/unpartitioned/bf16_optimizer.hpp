@@ -7,6 +7,7 @@
 #pragma once
 
 #include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
+#include "workloads/nn/backward_pass.hpp"
 
 namespace highwater::deepspeed {
 
@@ -15,7 +16,7 @@ class Bf16Optimizer : public WholeOptimizer {
   Bf16Optimizer(dist::ProcessGroup& group, const TrainingPlan& plan,
                 std::vector<eager::Tensor> trainable, ParameterGroups groups);
 
-  void backward(const eager::Tensor& loss, bool is_boundary) override;
+  void backward(const eager::Tensor& loss, BackwardPass pass) override;
   void step() override;
 
  protected:

@@ -78,7 +78,7 @@ Tensor FlatOptimizer::take_gradients(const std::vector<Tensor>& parameters) {
 void FlatOptimizer::ask_for_norm() {
   Tensor norm;
   for (const Tensor& master : masters_) {
-    norm = optim::vector_norm(master->grad, {}, false);
+    norm = optim::vector_norm(master->grad, {}, eager::KeepDim::no);
     runtime_.synchronize();
   }
   const Tensor total_norm_cuda = number_on_gpu(runtime_, DType::fp32);

@@ -67,7 +67,7 @@ void UnfusedOptimizer::ask_for_norm(const std::vector<Tensor>& parameters) {
   Tensor param_norm;
   for (const Tensor& parameter : parameters) {
     Tensor wide = make_like("to", parameter->grad, DType::fp32);
-    Tensor norm = optim::vector_norm(wide, {}, false);
+    Tensor norm = optim::vector_norm(wide, {}, eager::KeepDim::no);
     wide.reset();
     param_norm = std::move(norm);
     const Tensor square = make_like("pow", param_norm);

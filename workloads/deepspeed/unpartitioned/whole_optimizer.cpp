@@ -7,6 +7,7 @@
 #include "workloads/deepspeed/unpartitioned/bf16_optimizer.hpp"
 #include "workloads/deepspeed/unpartitioned/flat_optimizer.hpp"
 #include "workloads/deepspeed/unpartitioned/unfused_optimizer.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
@@ -48,7 +49,7 @@ void WholeOptimizer::initialize_states(const ParameterGroups& updated) {
 }
 
 // FP16_Optimizer.backward, which 0.19.8 no longer calls.
-void WholeOptimizer::backward(const Tensor& loss, bool /*is_boundary*/) {
+void WholeOptimizer::backward(const Tensor& loss, BackwardPass /*pass*/) {
   const bool scales = !is_recent() && trainable_.front().dtype() == DType::fp16;
   eager::backward(scales ? eager::mul(eager::to_dtype(loss, DType::fp32), 1.0) : loss);
 }
@@ -63,8 +64,8 @@ std::vector<Tensor> WholeOptimizer::gradients_to_reduce() const {
 }
 
 // allreduce_no_retain: a bucket is full once it exceeds the size.
-void WholeOptimizer::reduce_gradients(bool is_boundary) {
-  if (!is_boundary) {
+void WholeOptimizer::reduce_gradients(BackwardPass pass) {
+  if (pass != BackwardPass::last) {
     return;
   }
   std::vector<Tensor> bucket;
@@ -113,7 +114,7 @@ void WholeOptimizer::search_overflow() {
         runtime_.synchronize();
       } else {
         Tensor wide = make_like("to", parameter->grad, DType::fp32);
-        const Tensor sum = eager::sum(wide, {}, false, DType::fp32);
+        const Tensor sum = eager::sum(wide, {}, eager::KeepDim::no, DType::fp32);
         wide.reset();
         runtime_.synchronize();
       }
@@ -141,12 +142,12 @@ void PlainOptimizer::step() {
 void PlainOptimizer::clip() {
   TensorVector all_norms;
   for (const Tensor& parameter : trainable_) {
-    all_norms.push_back(optim::vector_norm(parameter->grad, {}, false));
+    all_norms.push_back(optim::vector_norm(parameter->grad, {}, eager::KeepDim::no));
   }
   Tensor param_norm = all_norms[all_norms.size() - 1];
   Tensor total_norm = eager::stack({all_norms.begin(), all_norms.end()}, 0);
   total_norm = make_like("pow", total_norm);
-  total_norm = eager::sum(total_norm, {}, false, DType::fp32);
+  total_norm = eager::sum(total_norm, {}, eager::KeepDim::no, DType::fp32);
   total_norm = make_like("pow", total_norm);
   Tensor scaled_norm = make_like("mul", total_norm);
   scaled_norm = make_like("div", scaled_norm);

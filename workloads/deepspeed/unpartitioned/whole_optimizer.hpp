@@ -16,6 +16,7 @@
 
 #include "workloads/deepspeed/common/zero_optimizer.hpp"
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/optimizer.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 
@@ -34,8 +35,8 @@ class WholeOptimizer : public ZeroOptimizer {
   WholeOptimizer(dist::ProcessGroup& group, const TrainingPlan& plan,
                  std::vector<eager::Tensor> trainable, ParameterGroups groups);
 
-  void backward(const eager::Tensor& loss, bool is_boundary) override;
-  void reduce_gradients(bool is_boundary) override;
+  void backward(const eager::Tensor& loss, BackwardPass pass) override;
+  void reduce_gradients(BackwardPass pass) override;
 
   [[nodiscard]] const eager::Tensor& global_norm() const override { return global_norm_; }
 

@@ -4,6 +4,7 @@
 
 #include "workloads/distributed/broadcast_coalesced.hpp"
 #include "workloads/eager/autocast.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/converted_outputs.hpp"
 
@@ -107,9 +108,9 @@ models::Outputs DistributedDataParallel::forward(models::Inputs inputs) {
   return outputs;
 }
 
-void DistributedDataParallel::stage_backward(int /*chunk*/, bool is_last,
+void DistributedDataParallel::stage_backward(int /*chunk*/, BackwardPass pass,
                                              const std::function<void()>& backward) {
-  if (is_last) {
+  if (pass == BackwardPass::last) {
     reducer_.prepare_for_backward();
   }
   backward();

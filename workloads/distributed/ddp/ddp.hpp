@@ -9,6 +9,7 @@
 
 #include "workloads/distributed/ddp/reducer.hpp"
 #include "workloads/distributed/process_group.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
@@ -26,10 +27,12 @@ class DistributedDataParallel : public Wrapper {
   }
 
   /// no_sync(): forward and backward without it reduce nothing.
-  void set_gradient_sync(bool syncs) override { syncs_gradients_ = syncs; }
+  void set_gradient_sync(GradientSync sync) override {
+    syncs_gradients_ = sync == GradientSync::on;
+  }
 
   /// A stage's forwards are all within no_sync(); its last backward asks the reducer itself.
-  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override;
+  void stage_backward(int chunk, BackwardPass pass, const std::function<void()>& backward) override;
 
   [[nodiscard]] const Reducer& reducer() const { return reducer_; }
 

@@ -25,13 +25,13 @@ void orthogonalize_columns(const Tensor& matrix) {
   const std::int64_t columns = matrix.size(2);
   for (std::int64_t i = 0; i < columns; ++i) {
     const Tensor column = eager::slice(matrix, 2, i, i + 1);
-    Tensor norm = eager::sum(column, {1}, true, column.dtype());
+    Tensor norm = eager::sum(column, {1}, eager::KeepDim::yes, column.dtype());
     runtime.launch(1);  // col /= norm
     norm.reset();
     if (i + 1 < columns) {
       const Tensor rest = eager::slice(matrix, 2, i + 1, columns);
       Tensor products = eager::mul(column, rest);
-      Tensor sums = eager::sum(products, {1}, true, products.dtype());
+      Tensor sums = eager::sum(products, {1}, eager::KeepDim::yes, products.dtype());
       products.reset();
       const Tensor projection = eager::mul(sums, column);
       sums.reset();

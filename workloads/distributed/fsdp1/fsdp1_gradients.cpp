@@ -121,7 +121,7 @@ Tensor FullyShardedDataParallel::gradient_norm(const std::vector<Tensor>& grads)
   }
   optim::TensorVector norms;
   for (const Tensor& grad : grads) {
-    norms.push_back(optim::vector_norm(grad, {}, false));
+    norms.push_back(optim::vector_norm(grad, {}, eager::KeepDim::no));
   }
   Tensor stacked;
   {
@@ -129,7 +129,7 @@ Tensor FullyShardedDataParallel::gradient_norm(const std::vector<Tensor>& grads)
     stacked = eager::empty(runtime_, {static_cast<std::int64_t>(norms.size())}, DType::fp32);
   }
   norms.clear();
-  return optim::vector_norm(stacked, {}, false);
+  return optim::vector_norm(stacked, {}, eager::KeepDim::no);
 }
 
 void FullyShardedDataParallel::clip_gradients() {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "workloads/distributed/fsdp1/flat_param_handle.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
 namespace highwater::dist {
@@ -37,7 +38,9 @@ class FullyShardedDataParallel : public Wrapper {
   void clip_gradients() override;
 
   /// no_sync().
-  void set_gradient_sync(bool syncs) override { syncs_gradients_ = syncs; }
+  void set_gradient_sync(GradientSync sync) override {
+    syncs_gradients_ = sync == GradientSync::on;
+  }
 
  private:
   class UnitHooks;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workloads/nn/backward_pass.hpp"
+
 namespace highwater::dist {
 
 using eager::Tensor;
@@ -16,8 +18,8 @@ constexpr Release kListsReductions{2, 12};
 
 // The whole parameters are released when fully_shard returns.
 FsdpParamGroup::FsdpParamGroup(FsdpContext& context, std::span<const Tensor> params,
-                               ShardPlace place, bool reshards_after_forward)
-    : context_(context), reshards_after_forward_(reshards_after_forward) {
+                               ShardPlace place, AfterUse after_forward)
+    : context_(context), after_forward_(after_forward) {
   params_.reserve(params.size());
   for (const Tensor& param : params) {
     params_.emplace_back(param, place, context.precision, context.offload_to_cpu);
@@ -77,7 +79,7 @@ void FsdpParamGroup::copy_own() {
 }
 
 void FsdpParamGroup::reshard() {
-  const bool stays = phase_ == FsdpPhase::forward && !reshards_after_forward_;
+  const bool stays = phase_ == FsdpPhase::forward && after_forward_ == AfterUse::keep;
   if (stays || !is_unsharded_) {
     return;
   }
@@ -88,7 +90,7 @@ void FsdpParamGroup::reshard() {
 }
 
 void FsdpParamGroup::reshard_after_backward() {
-  if (reshards_after_backward_ && context_.reshards_after_backward) {
+  if (after_backward_ == AfterUse::reshard && context_.reshards_after_backward) {
     reshard();
   }
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "workloads/distributed/fsdp2/fsdp_collectives.hpp"
+#include "workloads/nn/backward_pass.hpp"
 
 namespace highwater::dist {
 
@@ -35,8 +36,8 @@ struct FsdpContext {
   [[nodiscard]] bool is_recent() const { return is_recent_fsdp(groups.shard.runtime()); }
 
   /// All three, as a pipeline's stage sets them.
-  void set_last_backward(bool is_last) {
-    reduces_gradients = is_last_backward = reshards_after_backward = is_last;
+  void set_pass(BackwardPass pass) {
+    reduces_gradients = is_last_backward = reshards_after_backward = pass == BackwardPass::last;
   }
 };
 
@@ -44,7 +45,7 @@ class FsdpParamGroup {
  public:
   /// Shards `params`, the module's own in the order in which fully_shard collects them.
   FsdpParamGroup(FsdpContext& context, std::span<const eager::Tensor> params, ShardPlace place,
-                 bool reshards_after_forward);
+                 AfterUse after_forward);
   FsdpParamGroup(const FsdpParamGroup&) = delete;
   FsdpParamGroup& operator=(const FsdpParamGroup&) = delete;
 
@@ -61,7 +62,7 @@ class FsdpParamGroup {
   void set_idle() { phase_ = FsdpPhase::idle; }
 
   /// The root's parameters would be gathered again at once.
-  void keep_after_forward() { reshards_after_forward_ = false; }
+  void keep_after_forward() { after_forward_ = AfterUse::keep; }
 
   /// Another module of the unit ran in this forward before.
   [[nodiscard]] bool is_in_forward() const { return phase_ == FsdpPhase::forward; }
@@ -70,12 +71,12 @@ class FsdpParamGroup {
   void gather();
   void reshard();
 
-  void set_resharding(bool reshards) {
-    reshards_after_forward_ = reshards;
-    reshards_after_backward_ = reshards;
+  void set_resharding(AfterUse use) {
+    after_forward_ = use;
+    after_backward_ = use;
   }
 
-  void set_gradient_sync(bool syncs) { syncs_ = syncs; }
+  void set_gradient_sync(GradientSync sync) { syncs_ = sync == GradientSync::on; }
 
  private:
   void unshard(StreamId stream);
@@ -92,8 +93,8 @@ class FsdpParamGroup {
 
   FsdpContext& context_;
   std::vector<FsdpParam> params_;
-  bool reshards_after_forward_;
-  bool reshards_after_backward_ = true;
+  AfterUse after_forward_;
+  AfterUse after_backward_ = AfterUse::reshard;
   bool syncs_ = true;
   bool is_unsharded_ = false;
   FsdpPhase phase_ = FsdpPhase::idle;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "workloads/distributed/fsdp2/fsdp_param_group.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/nn/module.hpp"
 #include "workloads/nn/sharded_unit.hpp"
 
@@ -30,8 +31,8 @@ class FsdpState : public nn::ShardedUnit {
 
   /// `shared` outlives the state. The root is the one that is called first.
   FsdpState(Shared& shared, std::span<const eager::Tensor> params, ShardPlace place,
-            bool reshards_after_forward)
-      : shared_(shared), group_(shared.context, params, place, reshards_after_forward) {}
+            AfterUse after_forward)
+      : shared_(shared), group_(shared.context, params, place, after_forward) {}
 
   void unshard() override {
     lazy_init();
@@ -42,9 +43,9 @@ class FsdpState : public nn::ShardedUnit {
 
   eager::Tensor full_tensor(const eager::Tensor& parameter) override;
 
-  void set_resharding(bool reshards) override { group_.set_resharding(reshards); }
+  void set_resharding(AfterUse use) override { group_.set_resharding(use); }
 
-  void set_unit_sync(bool syncs) override { group_.set_gradient_sync(syncs); }
+  void set_unit_sync(GradientSync sync) override { group_.set_gradient_sync(sync); }
 
   /// May replace `arguments`.
   void pre_forward(std::span<eager::Tensor> arguments);

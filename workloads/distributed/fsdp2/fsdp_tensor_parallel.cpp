@@ -9,10 +9,10 @@ using eager::Placement;
 using eager::Tensor;
 
 FsdpTensorParallel::FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan,
-                                       bool is_first)
+                                       ModelOrder order)
     : model_(model),
-      tensor_parallel_(model, plan, is_first),
-      fully_shard_(model, plan.parallel, is_first) {
+      tensor_parallel_(model, plan, order),
+      fully_shard_(model, plan.parallel, order) {
   const std::vector<Tensor> wholes = tensor_parallel_.parameters();
   const std::vector<Tensor> shards = fully_shard_.parameters();
   for (std::size_t i = 0; i < wholes.size(); ++i) {

@@ -10,6 +10,7 @@
 
 #include "workloads/distributed/fsdp2/fully_shard.hpp"
 #include "workloads/distributed/tensor_parallel/tensor_parallel.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/parallelism.hpp"
 
 namespace highwater {
@@ -20,8 +21,9 @@ namespace highwater::dist {
 
 class FsdpTensorParallel : public Wrapper {
  public:
-  /// `model` and `plan` must outlive the wrapper. `is_first`: of the process's models.
-  FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan, bool is_first = true);
+  /// `model` and `plan` must outlive the wrapper. `order`: among the process's models.
+  FsdpTensorParallel(models::LanguageModel& model, const TrainingPlan& plan,
+                     ModelOrder order = ModelOrder::first);
 
   models::Outputs forward(models::Inputs inputs) override {
     return fully_shard_.forward(std::move(inputs));
@@ -37,10 +39,11 @@ class FsdpTensorParallel : public Wrapper {
 
   void clip(const std::vector<eager::Tensor>& parameters) override;
 
-  void set_gradient_sync(bool syncs) override { fully_shard_.set_gradient_sync(syncs); }
+  void set_gradient_sync(GradientSync sync) override { fully_shard_.set_gradient_sync(sync); }
 
-  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override {
-    fully_shard_.stage_backward(chunk, is_last, backward);
+  void stage_backward(int chunk, BackwardPass pass,
+                      const std::function<void()>& backward) override {
+    fully_shard_.stage_backward(chunk, pass, backward);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/distributed/fsdp2/managed_states.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/nn/blocks.hpp"
 #include "workloads/optim/clip_grad.hpp"
 #include "workloads/optim/tensor_vector.hpp"
@@ -58,8 +59,11 @@ bool keeps_root(const Runtime& runtime, Reshard reshard) {
   return runtime.torch < Release{2, 8} || !is_told;
 }
 
-bool frees_block(Reshard reshard, bool is_last) {
-  return reshard != Reshard::never && !(reshard == Reshard::but_last && is_last);
+enum class BlockPlace { inner, last };
+
+AfterUse after_block(Reshard reshard, BlockPlace block) {
+  return reshard_if(reshard != Reshard::never &&
+                    !(reshard == Reshard::but_last && block == BlockPlace::last));
 }
 
 // accelerate 1.15, utils/fsdp_utils.py _find_final_norm: the base model's attribute is asked of
@@ -72,7 +76,7 @@ bool hides_norm(const nn::Module& model) {
 
 }  // namespace
 
-FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first)
+FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, ModelOrder order)
     : model_(model),
       shared_{.context = context_of(model, plan), .states = {}},
       resharding_(shared_.context.groups.shard, shard_place(plan).rank) {
@@ -88,19 +92,21 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, bo
     ignore_integers();
   }
   for (nn::Module* block : blocks) {
-    shard({block}, place, frees_block(plan.fsdp.reshard, block == blocks.back()));
+    shard({block}, place,
+          after_block(plan.fsdp.reshard,
+                      block == blocks.back() ? BlockPlace::last : BlockPlace::inner));
   }
   if (plan.fsdp.units == FsdpUnits::ends) {
     shard_ends(place, plan.fsdp.reshard);
   }
-  shard({&model}, place, true);
+  shard({&model}, place, AfterUse::reshard);
   if (references_) {
     references_->release();
     references_.reset();
   }
   sort_states();
   if (is_on_meta) {
-    fill(place, is_first);
+    fill(place, order);
   }
 }
 
@@ -122,19 +128,19 @@ void FullyShard::shard_ends(ShardPlace place, Reshard reshard) {
   };
   const bool is_tied = ends.head != nullptr && weight(ends.embedding) == weight(ends.head);
   if (!is_tied && ends.embedding != nullptr) {
-    shard({ends.embedding}, place, reshard != Reshard::never);
+    shard({ends.embedding}, place, reshard_if(reshard != Reshard::never));
   }
   nn::Module* const norm = hides_norm(model_) ? nullptr : ends.final_norm;
   std::vector<nn::Module*> tail{norm, is_tied ? ends.embedding : nullptr, ends.head};
   std::erase(tail, nullptr);
   if (!tail.empty()) {
-    shard(tail, place, reshard == Reshard::all);
+    shard(tail, place, reshard_if(reshard == Reshard::all));
   }
 }
 
 // Of several modules, the first names the unit.
 void FullyShard::shard(const std::vector<nn::Module*>& modules, ShardPlace place,
-                       bool reshards_after_forward) {
+                       AfterUse after_forward) {
   const nn::InModule scope(*modules.front());
   ManagedStates managed;
   for (nn::Module* module : modules) {
@@ -145,7 +151,7 @@ void FullyShard::shard(const std::vector<nn::Module*>& modules, ShardPlace place
     references_->keep_ends(managed.params);
   }
   FsdpState& state = *shared_.states.emplace_back(
-      std::make_unique<FsdpState>(shared_, managed.params, place, reshards_after_forward));
+      std::make_unique<FsdpState>(shared_, managed.params, place, after_forward));
   for (FsdpParam& param : state.group().params()) {
     param_of_.emplace(param.unsharded().get(), &param);
     resharding_.add(param.sharded(), param.unsharded().size(0));
@@ -207,14 +213,14 @@ void FullyShard::cast_outputs(models::Outputs& outputs) const {
 
 // run_post_backward in stage.py. The callback at the end of each backward finds that it was not the
 // last, so reductions are waited for in the next step only.
-void FullyShard::stage_backward(int /*chunk*/, bool is_last,
+void FullyShard::stage_backward(int /*chunk*/, BackwardPass pass,
                                 const std::function<void()>& backward) {
-  shared_.context.set_last_backward(false);
+  shared_.context.set_pass(BackwardPass::earlier);
   backward();
-  if (!is_last) {
+  if (pass != BackwardPass::last) {
     return;
   }
-  shared_.context.set_last_backward(true);
+  shared_.context.set_pass(BackwardPass::last);
   for (const auto& state : shared_.states) {
     if (state->has_group()) {
       state->group().post_backward();

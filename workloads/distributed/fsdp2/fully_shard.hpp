@@ -17,6 +17,7 @@
 #include "workloads/distributed/fsdp2/fsdp_state.hpp"
 #include "workloads/distributed/fsdp2/full_state_dict.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
@@ -26,8 +27,9 @@ class FullyShard : public Wrapper {
  public:
   /// `model` must outlive the wrapper. Its parameters are this rank's shards afterwards. A model on
   /// the host is moved unit by unit; one on meta gets its blocks after it was sharded, by to_empty
-  /// or as accelerate loads it. `is_first`: of the process's models.
-  FullyShard(models::LanguageModel& model, const Parallelism& plan, bool is_first = true);
+  /// or as accelerate loads it. `order`: among the process's models.
+  FullyShard(models::LanguageModel& model, const Parallelism& plan,
+             ModelOrder order = ModelOrder::first);
 
   models::Outputs forward(models::Inputs inputs) override;
 
@@ -42,19 +44,20 @@ class FullyShard : public Wrapper {
   [[nodiscard]] const optim::Resharding* resharding() const override { return &resharding_; }
 
   /// set_requires_gradient_sync().
-  void set_gradient_sync(bool syncs) override { shared_.context.reduces_gradients = syncs; }
+  void set_gradient_sync(GradientSync sync) override {
+    shared_.context.reduces_gradients = sync == GradientSync::on;
+  }
 
   /// Nothing is reduced or freed in `backward`; after the last one, all groups are processed
   /// explicitly.
-  void stage_backward(int chunk, bool is_last, const std::function<void()>& backward) override;
+  void stage_backward(int chunk, BackwardPass pass, const std::function<void()>& backward) override;
 
  private:
   void shard_ends(ShardPlace place, Reshard reshard);
-  void shard(const std::vector<nn::Module*>& modules, ShardPlace place,
-             bool reshards_after_forward);
+  void shard(const std::vector<nn::Module*>& modules, ShardPlace place, AfterUse after_forward);
   void ignore_integers();
   void sort_states();
-  void fill(ShardPlace place, bool is_first);
+  void fill(ShardPlace place, ModelOrder order);
   void to_empty(nn::Module& module);
   void load_full_state_dict(ShardPlace place);
   void load(nn::Module& module, FullStateDict& loaded);

@@ -26,12 +26,12 @@ void move_buffers(nn::Module& module) {
 
 }  // namespace
 
-void FullyShard::fill(ShardPlace place, bool is_first) {
+void FullyShard::fill(ShardPlace place, ModelOrder order) {
   if (loads_checkpoint(model_.context().plan.framework)) {
     load_full_state_dict(place);
     return;
   }
-  if (is_first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
+  if (order == ModelOrder::first && !shared_.context.offload_to_cpu) {  // to_empty(device="cpu")
     start_fake_tensors(model_.runtime());
   }
   to_empty(model_);

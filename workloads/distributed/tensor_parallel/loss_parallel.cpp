@@ -25,13 +25,13 @@ Tensor where_counted(const Tensor& target, const Tensor& self) {
 
 // _log_softmax: the largest logit and the sum of exponentials are reduced over the ranks.
 Tensor log_softmax_of_shard(DeviceMesh& mesh, const Tensor& x) {
-  Tensor x_max = eager::reduce_plain("amax", x, {1}, true, x.dtype());
+  Tensor x_max = eager::reduce_plain("amax", x, {1}, eager::KeepDim::yes, x.dtype());
   x_max = mesh.all_reduce(x_max);
   Tensor shifted = eager::sub(x, x_max);
   Tensor shifted_sumexp;
   {
     const Tensor exponentials = elementwise("exp", shifted);
-    shifted_sumexp = eager::sum(exponentials, {1}, true);
+    shifted_sumexp = eager::sum(exponentials, {1}, eager::KeepDim::yes);
   }
   shifted_sumexp = mesh.all_reduce(shifted_sumexp);
   Tensor shifted_logsumexp = elementwise("log", shifted_sumexp);
@@ -49,7 +49,7 @@ Tensor count_of(const Tensor& target, DType dtype) {
   Tensor count;
   {
     const Tensor counted = eager::compare("ne", {target});
-    count = eager::sum(counted, {}, false, DType::int64);
+    count = eager::sum(counted, {}, eager::KeepDim::no, DType::int64);
   }
   return eager::to_dtype(count, dtype);
 }
@@ -67,7 +67,7 @@ NllLoss nll_loss_of_shard(DeviceMesh& mesh, const Tensor& x, const Tensor& targe
   result = where_counted(target, result);
   loss.total_weight = count_of(target, x.dtype());
   {
-    const Tensor sum = eager::sum(result, {}, false);
+    const Tensor sum = eager::sum(result, {}, eager::KeepDim::no);
     loss.result = eager::div(sum, loss.total_weight);
   }
   eager::end_of_frame(result, safe_target, own.indices, result_partial, result_reduced);

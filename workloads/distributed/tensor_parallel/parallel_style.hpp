@@ -10,6 +10,7 @@
 
 #include "workloads/distributed/tensor_parallel/dtensor_functions.hpp"
 #include "workloads/eager/dtensor_spec.hpp"
+#include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
 
 namespace highwater::dist {
@@ -34,9 +35,9 @@ enum class ColwiseOutput : std::uint8_t {
 /// Applies styles to modules of one model; owns the layout information of the parameters.
 class ParallelStyles {
  public:
-  /// `tracks_random_state`: another model of the process has already been split.
-  explicit ParallelStyles(DeviceMesh& mesh, bool tracks_random_state = false)
-      : mesh_(mesh), tracks_random_state_(tracks_random_state) {}
+  /// Another model of the process has been split where `order` is further.
+  explicit ParallelStyles(DeviceMesh& mesh, ModelOrder order = ModelOrder::first)
+      : mesh_(mesh), tracks_random_state_(order == ModelOrder::further) {}
 
   ParallelStyles(const ParallelStyles&) = delete;
   ParallelStyles& operator=(const ParallelStyles&) = delete;

@@ -82,13 +82,13 @@ void init_gpu_contexts(eager::Runtime& runtime) {
 }  // namespace
 
 TensorParallel::TensorParallel(models::LanguageModel& model, const TrainingPlan& plan,
-                               bool is_first)
+                               ModelOrder order)
     : model_(model),
       sequence_(plan.parallel.sequence_parallel),
       loss_parallel_(plan.parallel.loss_parallel),
       mesh_(model.runtime(), plan.parallel.tp, rank_place(plan.parallel).tp, plan.parallel.backend),
-      styles_(mesh_, !is_first) {
-  if (is_first) {
+      styles_(mesh_, order) {
+  if (order == ModelOrder::first) {
     model.runtime().lacks_fake_context = plan.init != ModelInit::meta;
   }
   parallelize(has_torchtitan_names(plan) ? kTorchtitanNames : kTransformersNames);
@@ -98,7 +98,7 @@ TensorParallel::TensorParallel(models::LanguageModel& model, const TrainingPlan&
     };
   }
   if (plan.init == ModelInit::meta && !is_fsdp2(plan.parallel)) {
-    if (is_first) {
+    if (order == ModelOrder::first) {
       init_gpu_contexts(model.runtime());
     }
     nn::move_to_cuda(model);

@@ -39,8 +39,9 @@ struct ParallelNames {
 class TensorParallel : public Wrapper {
  public:
   /// `model` and `plan` must outlive the wrapper. A model on meta is moved to the device, unless
-  /// fully_shard does it later. `is_first`: of the process's models.
-  TensorParallel(models::LanguageModel& model, const TrainingPlan& plan, bool is_first = true);
+  /// fully_shard does it later. `order`: among the process's models.
+  TensorParallel(models::LanguageModel& model, const TrainingPlan& plan,
+                 ModelOrder order = ModelOrder::first);
 
   models::Outputs forward(models::Inputs inputs) override {
     return model_.forward(std::move(inputs));

@@ -142,7 +142,7 @@ void ApexDistributedAdam::on_gradient(std::size_t param, std::size_t group) {
   }
   group_.runtime().launch(1);
   named_[param].tensor->grad.reset();
-  if (is_last_ && --pending_[group] == 0) {
+  if (pass_ == BackwardPass::last && --pending_[group] == 0) {
     start_sync(group);
   }
 }

@@ -12,6 +12,7 @@
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/eager/node.hpp"
 #include "workloads/megatron/data_parallel/apex_buckets.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/nn/module.hpp"
 #include "workloads/plan/megatron_options.hpp"
 #include "workloads/plan/parallelism.hpp"
@@ -32,7 +33,7 @@ class ApexDistributedAdam {
 
   /// The coming backward is the last of this step: buckets that are full are reduced at once
   /// (overlap_grad_sync).
-  void expect_last_backward(bool is_last) { is_last_ = is_last; }
+  void expect(BackwardPass pass) { pass_ = pass; }
 
   /// grad_sync: reduces whatever is not yet reduced.
   void sync_gradients();
@@ -74,7 +75,7 @@ class ApexDistributedAdam {
   std::vector<Bucket> made_;
   std::vector<std::size_t> pending_;  ///< parameters of each group without a gradient
   std::vector<eager::Ref<eager::Node>> accumulators_;
-  bool is_last_ = true;
+  BackwardPass pass_ = BackwardPass::last;
 };
 
 }  // namespace highwater::megatron

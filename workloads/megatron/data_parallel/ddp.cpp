@@ -138,7 +138,7 @@ void DistributedDataParallel::hook_into_backward() {
 void DistributedDataParallel::on_gradient(std::size_t param) {
   group_.runtime().launch(1);
   named_[param].tensor->grad.reset();
-  if (!overlaps_ || !is_last_) {
+  if (!overlaps_ || pass_ != BackwardPass::last) {
     return;
   }
   const std::size_t bucket = layout_.bucket[param];

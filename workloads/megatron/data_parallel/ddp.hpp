@@ -12,6 +12,7 @@
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/eager/node.hpp"
 #include "workloads/megatron/data_parallel/param_and_grad_buffer.hpp"
+#include "workloads/nn/backward_pass.hpp"
 #include "workloads/nn/module.hpp"
 
 namespace highwater {
@@ -57,7 +58,7 @@ class DistributedDataParallel {
 
   /// The gradients of the coming backward are the last of this step: buckets that are full are
   /// reduced at once if the plan overlaps. Before the second step it is unknown when they are full.
-  void expect_last_backward(bool is_last) { is_last_ = is_last; }
+  void expect(BackwardPass pass) { pass_ = pass; }
 
   /// finish_grad_sync: reduces whatever is not yet reduced, and the main stream waits.
   void finish_grad_sync();
@@ -99,7 +100,7 @@ class DistributedDataParallel {
   std::vector<std::size_t> pending_;  ///< gradients that each bucket waits for
   std::vector<dist::Work> works_;
   std::vector<bool> is_reduced_;
-  bool is_last_ = true;
+  BackwardPass pass_ = BackwardPass::last;
   bool is_first_batch_ = true;
 };
 

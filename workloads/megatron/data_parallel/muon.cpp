@@ -11,7 +11,7 @@ using eager::Tensor;
 
 // torch.nn.functional.normalize over both dimensions
 Tensor normalized(const Tensor& matrix) {
-  Tensor norm = optim::vector_norm(matrix, {0, 1}, true);
+  Tensor norm = optim::vector_norm(matrix, {0, 1}, eager::KeepDim::yes);
   const Tensor denominator = optim::unary("clamp_min", std::move(norm));
   return eager::pointwise("div", {matrix, denominator}, DType::fp32);
 }
@@ -19,7 +19,7 @@ Tensor normalized(const Tensor& matrix) {
 // distributed_normalize_p2
 Tensor normalized(const Tensor& matrix, dist::ProcessGroup& ranks) {
   Tensor squares = eager::mul(matrix, matrix);
-  Tensor sum = eager::sum(squares, {0, 1}, false);
+  Tensor sum = eager::sum(squares, {0, 1}, eager::KeepDim::no);
   squares.reset();
   ranks.all_reduce(sum).wait();
   Tensor root = optim::unary("sqrt", sum);

@@ -79,7 +79,7 @@ Tensor bias_dropout_add(const Tensor& x, const Tensor& bias, const Tensor& resid
   eager::finish_node(node, output, [](Node& own, TensorList& grads) {
     const Tensor kept = own.unpack(0);
     Tensor gradient = kept.defined() ? fresh_like("bias_dropout_add_back", grads[0]) : grads[0];
-    Tensor of_bias = own.needs(1) ? eager::sum(gradient, {0, 1}, false) : Tensor{};
+    Tensor of_bias = own.needs(1) ? eager::sum(gradient, {0, 1}, eager::KeepDim::no) : Tensor{};
     return TensorList{std::move(gradient), std::move(of_bias), grads[0]};
   });
   return output;

@@ -34,7 +34,7 @@ struct LinearBackward {
     Tensor result = grad_input;
     work = send(grad_input, input, result);
     Tensor grad_weight = weight_gradient(weight, grad_output, total_input);
-    Tensor grad_bias = has_bias ? eager::sum(grad_output, {0}, false) : Tensor{};
+    Tensor grad_bias = has_bias ? eager::sum(grad_output, {0}, eager::KeepDim::no) : Tensor{};
     work.wait();
     return {std::move(result), std::move(grad_weight), std::move(grad_bias)};
   }
@@ -231,7 +231,7 @@ Tensor vocab_parallel_cross_entropy(TensorParallel& tp, const Tensor& logits,
       const Tensor found = eager::index_pair(flat, places, target);
       predicted = eager::clone(found);
     }
-    Tensor sum_exp = eager::sum(softmax, {-1}, false);
+    Tensor sum_exp = eager::sum(softmax, {-1}, eager::KeepDim::no);
     places.reset();
     tp.group().all_reduce(predicted).wait();
     tp.group().all_reduce(sum_exp).wait();

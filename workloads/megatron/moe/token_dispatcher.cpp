@@ -122,7 +122,7 @@ TokenDispatcher::Dispatched TokenDispatcher::preprocess(const Tensor& hidden_sta
   }
   {
     const eager::NoGrad no_grad(tokens.runtime());
-    Tensor per_expert = eager::sum(routed_.routing_map, {0}, false, DType::int64);
+    Tensor per_expert = eager::sum(routed_.routing_map, {0}, eager::KeepDim::no, DType::int64);
     if (experts_.size() > 1 || tp_.size() > 1) {
       experts_.gather_counts(tp_.size(), config_.experts, std::move(per_expert));
     }

@@ -44,7 +44,7 @@ DifferentialAttention::DifferentialAttention(Module* parent, std::int64_t layer,
 // exp(sum(queries * keys, dtype=fp32)).to(type)
 Tensor DifferentialAttention::share(const Tensor& queries, const Tensor& keys, DType type) const {
   Tensor product = eager::mul(queries, keys);
-  Tensor sum = eager::sum(product, {-1}, false, DType::fp32);
+  Tensor sum = eager::sum(product, {-1}, eager::KeepDim::no, DType::fp32);
   product.reset();
   Tensor power = eager::exp(sum);
   sum.reset();

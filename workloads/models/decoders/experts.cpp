@@ -182,7 +182,7 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
   {
     const eager::NoGrad no_grad(runtime());
     expert_mask = eager::permute(eager::one_hot(chosen, classes), {2, 1, 0});
-    Tensor counts = eager::sum(expert_mask, {-1, -2}, false);
+    Tensor counts = eager::sum(expert_mask, {-1, -2}, eager::KeepDim::no);
     const Tensor is_hit = eager::compare("gt", {counts});
     counts.reset();
     expert_hit = eager::nonzero(is_hit, hits(tokens));
@@ -252,8 +252,8 @@ Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
   selected = eager::index(down_proj_, expert_ids);
   result = batched_linear(result, selected);
   Tensor scaled = eager::mul(result, eager::unsqueeze(sample_weights, -1));
-  Tensor total =
-      eager::sum(eager::view(scaled, {hidden.size(0), chosen.size(1), hidden.size(1)}), {1}, false);
+  Tensor total = eager::sum(eager::view(scaled, {hidden.size(0), chosen.size(1), hidden.size(1)}),
+                            {1}, eager::KeepDim::no);
   Tensor narrow = eager::to_dtype(total, hidden.dtype());
   eager::end_of_frame(selected_states, sample_weights, expert_ids, selected);
   eager::end_of_frame(result, scaled, total);
@@ -281,8 +281,8 @@ Tensor MixtureOfExperts::grouped(const Tensor& hidden, const Tensor& chosen,
   }
   Tensor inverse = inverse_order(tokens.order);
   scaled = eager::index(scaled, inverse);
-  Tensor total =
-      eager::sum(eager::view(scaled, {hidden.size(0), chosen.size(1), hidden.size(1)}), {1}, false);
+  Tensor total = eager::sum(eager::view(scaled, {hidden.size(0), chosen.size(1), hidden.size(1)}),
+                            {1}, eager::KeepDim::no);
   Tensor narrow = eager::to_dtype(total, hidden.dtype());
   eager::end_of_frame(tokens.experts, tokens.order, tokens.states, tokens.weights, tokens.counted);
   eager::end_of_frame(tokens.counts, tokens.ends, tokens.absent, result, scaled, inverse, total);

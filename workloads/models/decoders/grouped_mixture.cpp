@@ -122,7 +122,7 @@ class DeepseekMoe : public FeedForward {
     Tensor denominator;
     if (config_.normalizes) {
       {
-        const Tensor total = eager::sum(routing.weights, {-1}, true);
+        const Tensor total = eager::sum(routing.weights, {-1}, eager::KeepDim::yes);
         denominator = eager::add(total, 1e-20);
       }
       eager::div_(routing.weights, denominator);
@@ -145,8 +145,9 @@ class DeepseekMoe : public FeedForward {
     Tensor group_mask;
     Tensor score_mask;
     if (config_.limits_groups) {
-      group_scores =
-          eager::max(eager::view(scores, {-1, config_.groups, group_size()}), -1, false).values;
+      group_scores = eager::max(eager::view(scores, {-1, config_.groups, group_size()}), -1,
+                                eager::KeepDim::no)
+                         .values;
       group_idx = eager::topk(group_scores, config_.chosen_groups).indices;
       group_mask = eager::empty_like(group_scores);
       eager::scatter_(group_mask, 1, group_idx);
@@ -165,7 +166,7 @@ class DeepseekMoe : public FeedForward {
   Tensor best_two(const Tensor& for_choice) const {
     const Tensor groups = eager::view(for_choice, {-1, config_.groups, group_size()});
     const Tensor best = eager::topk(groups, 2).values;
-    return eager::sum(best, {-1}, false);
+    return eager::sum(best, {-1}, eager::KeepDim::no);
   }
 
   Tensor spread(const Tensor& group_mask) const {

@@ -50,7 +50,7 @@ class MixtralRouter : public Module {
     }
     auto top = eager::topk(probabilities, top_k_);
     {
-      const Tensor total = eager::sum(top.values, {-1}, true);
+      const Tensor total = eager::sum(top.values, {-1}, eager::KeepDim::yes);
       eager::div_(top.values, total);
     }
     routing.scores = std::move(top.values);

@@ -21,7 +21,7 @@ struct Choice {
 
 // weights /= weights.sum(dim=-1, keepdim=True)
 void normalize_in_place(const Tensor& weights) {
-  const Tensor total = eager::sum(weights, {-1}, true);
+  const Tensor total = eager::sum(weights, {-1}, eager::KeepDim::yes);
   eager::div_(weights, total);
 }
 
@@ -138,7 +138,7 @@ class ExpertGate : public Module {
     choice.weights = eager::gather(scores, 1, choice.indices);
     Tensor denominator;
     {
-      const Tensor total = eager::sum(choice.weights, {-1}, true);
+      const Tensor total = eager::sum(choice.weights, {-1}, eager::KeepDim::yes);
       denominator = eager::add(total, 1e-20);
     }
     choice.weights = eager::div(choice.weights, denominator);
@@ -159,7 +159,7 @@ class ExpertGate : public Module {
       scores = eager::sigmoid(scores);
     }
     if (scores_by_sigmoid_ && normalizes_) {
-      const Tensor total = eager::sum(scores, {-1}, true);
+      const Tensor total = eager::sum(scores, {-1}, eager::KeepDim::yes);
       scores = eager::div(scores, total);
     }
     choice.weights = eager::to_dtype(scores, hidden_states.dtype());

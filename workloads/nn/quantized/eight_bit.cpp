@@ -32,7 +32,7 @@ void look_for_outliers(const Tensor& rows) {
   Tensor magnitudes = eager::pointwise("abs", {rows}, rows.dtype());
   const Tensor outliers = eager::compare("ge", {magnitudes});
   magnitudes.reset();
-  const Tensor found = eager::reduce_plain("any", outliers, {}, false, DType::boolean);
+  const Tensor found = eager::reduce_plain("any", outliers, {}, eager::KeepDim::no, DType::boolean);
   rows.runtime().synchronize();
 }
 
@@ -58,7 +58,7 @@ TensorList matmul_8bit_backward(eager::Node& node, TensorList& grads, const Eigh
                                 const Tensor& x) {
   TensorList result(2);
   if (node.needs(1)) {
-    result[1] = eager::sum(grads[0], {0}, false);
+    result[1] = eager::sum(grads[0], {0}, eager::KeepDim::no);
   }
   if (node.needs(0)) {
     const Tensor grad = eager::contiguous(eager::reshape(grads[0], {-1, grads[0].size(-1)}));

@@ -28,7 +28,8 @@ std::int64_t blocks_of(std::int64_t elements, std::int64_t block_size) {
 Tensor make_code(Runtime& runtime) {
   Tensor code = eager::empty(runtime, {kCodes}, DType::fp32);
   Tensor magnitudes = eager::pointwise("abs", {code}, DType::fp32);
-  const Tensor largest = eager::reduce_plain("max", magnitudes, {}, false, DType::fp32);
+  const Tensor largest =
+      eager::reduce_plain("max", magnitudes, {}, eager::KeepDim::no, DType::fp32);
   magnitudes.reset();
   return code;
 }
@@ -50,7 +51,7 @@ Tensor quantize_scales(const Tensor& scales, DynamicMap& dynamic_map, QuantState
 }
 
 void nest_scales(Tensor scales, DynamicMap& dynamic_map, QuantState& state) {
-  state.offset = eager::mean(scales, 0, false);
+  state.offset = eager::mean(scales, 0, eager::KeepDim::no);
   const Tensor centred = eager::sub(scales, state.offset);
   state.absmax = quantize_scales(centred, dynamic_map, state);
 }
@@ -99,7 +100,7 @@ Tensor gemm_4bit(const Tensor& x, const FourBitWeight& packed, const Tensor& bia
 }
 
 Tensor bias_gradient(const Tensor& grad) {
-  return eager::sum(grad, {0}, false);
+  return eager::sum(grad, {0}, eager::KeepDim::no);
 }
 
 TensorList matmul_4bit_backward(eager::Node& node, TensorList& grads, const QuantState& state) {

@@ -30,8 +30,8 @@ Tensor greatest_magnitude(const Tensor& least, const Tensor& greatest) {
 
 // choose_qparams_affine, symmetric, in the weight's type until the end.
 RowParameters choose_parameters(const Tensor& weight) {
-  Tensor least = eager::reduce_plain("amin", weight, {1}, true, weight.dtype());
-  Tensor greatest = eager::reduce_plain("amax", weight, {1}, true, weight.dtype());
+  Tensor least = eager::reduce_plain("amin", weight, {1}, eager::KeepDim::yes, weight.dtype());
+  Tensor greatest = eager::reduce_plain("amax", weight, {1}, eager::KeepDim::yes, weight.dtype());
   Tensor least_negative = clipped_at_zero("minimum", least);
   Tensor magnitude = clipped_at_zero("maximum", greatest);
   Tensor replaced = greatest_magnitude(least_negative, magnitude);

@@ -38,7 +38,7 @@ Tensor rows_of(const Tensor& flat, std::int64_t length) {
 // get_block_absmax: max() of a dimension finds indices as well.
 Tensor block_absmax(const Tensor& flat, std::int64_t length) {
   Tensor magnitudes = pointwise_of("abs", rows_of(flat, length));
-  Tensor greatest = eager::reduce_plain("max", magnitudes, {1}, false, flat.dtype());
+  Tensor greatest = eager::reduce_plain("max", magnitudes, {1}, eager::KeepDim::no, flat.dtype());
   Tensor indices = eager::empty_like(greatest, DType::int64);
   eager::end_of_frame(magnitudes, indices);
   return greatest;
@@ -62,7 +62,7 @@ Tensor coded_scales(const Tensor& rows, const Tensor& factors) {
 NestedScales nested_scales(const Tensor& flat) {
   NestedScales result;
   Tensor scales = block_absmax(flat, kBlock);
-  result.mean = eager::mean(scales, 0, false);
+  result.mean = eager::mean(scales, 0, eager::KeepDim::no);
   scales = eager::sub(scales, result.mean);
   Tensor greatest = block_absmax(scales, kScalesBlock);
   Tensor factors = factors_for(greatest);
@@ -77,7 +77,8 @@ NestedScales nested_scales(const Tensor& flat) {
 Tensor nearest(const Tensor& numbers, const Tensor& table) {
   Tensor differences = eager::sub(eager::unsqueeze(numbers, 1), table);
   differences = pointwise_of("abs", differences);
-  Tensor least = eager::reduce_plain("min", differences, {1}, false, differences.dtype());
+  Tensor least =
+      eager::reduce_plain("min", differences, {1}, eager::KeepDim::no, differences.dtype());
   Tensor indices = eager::empty_like(least, DType::int64);
   eager::end_of_frame(least, differences);
   return indices;

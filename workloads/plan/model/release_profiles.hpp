@@ -47,56 +47,71 @@ struct ProfileRow {
 
 inline constexpr VersionProfile kNewestProfile{};
 
+/// Which rows of the hidden states the head gets: all, or those that logits_to_keep names.
+enum class HeadRows : std::uint8_t { all, sliced };
+
+/// Whether the loss returns to the type of the hidden states.
+enum class LossType : std::uint8_t { as_computed, cast_back };
+
 /// The class computes the loss itself: CrossEntropyLoss of shifted logits.
-constexpr VersionProfile own_loss(bool slices, LogitsUpcast upcast, bool casts_back = false) {
-  return {slices, upcast, false, LossShift::logits, casts_back};
+constexpr VersionProfile own_loss(HeadRows rows, LogitsUpcast upcast,
+                                  LossType type = LossType::as_computed) {
+  return {rows == HeadRows::sliced, upcast, false, LossShift::logits, type == LossType::cast_back};
 }
 
-constexpr VersionProfile loss_function(bool slices, LossShift shift,
+constexpr VersionProfile loss_function(HeadRows rows, LossShift shift,
                                        LogitsUpcast upcast = LogitsUpcast::never,
-                                       bool casts_back = false) {
-  return {slices, upcast, true, shift, casts_back};
+                                       LossType type = LossType::as_computed) {
+  return {rows == HeadRows::sliced, upcast, true, shift, type == LossType::cast_back};
 }
 
 /// LLaMA, Qwen, Gemma, Mixtral.
 inline constexpr std::array kLlamaReleases{
-    ProfileRow{{0, 0}, own_loss(false, LogitsUpcast::never)},
-    ProfileRow{{4, 31}, own_loss(false, LogitsUpcast::head)},
-    ProfileRow{{4, 45}, own_loss(true, LogitsUpcast::head)},
-    ProfileRow{{4, 46}, loss_function(true, LossShift::logits)},
+    ProfileRow{{0, 0}, own_loss(HeadRows::all, LogitsUpcast::never)},
+    ProfileRow{{4, 31}, own_loss(HeadRows::all, LogitsUpcast::head)},
+    ProfileRow{{4, 45}, own_loss(HeadRows::sliced, LogitsUpcast::head)},
+    ProfileRow{{4, 46}, loss_function(HeadRows::sliced, LossShift::logits)},
     ProfileRow{{4, 49}, kNewestProfile}};
 
 inline constexpr std::array kMistralReleases{
-    ProfileRow{{0, 0}, own_loss(false, LogitsUpcast::head)},
-    ProfileRow{{4, 45}, own_loss(true, LogitsUpcast::head)},
-    ProfileRow{{4, 48}, loss_function(true, LossShift::logits)},
+    ProfileRow{{0, 0}, own_loss(HeadRows::all, LogitsUpcast::head)},
+    ProfileRow{{4, 45}, own_loss(HeadRows::sliced, LogitsUpcast::head)},
+    ProfileRow{{4, 48}, loss_function(HeadRows::sliced, LossShift::logits)},
     ProfileRow{{4, 49}, kNewestProfile}};
 
 /// 4.51 and 4.52 were not read: the slices came after 4.50 and not later than 4.53.
 inline constexpr std::array kGpt2Releases{
-    ProfileRow{{0, 0}, own_loss(false, LogitsUpcast::never)},
-    ProfileRow{{4, 48}, loss_function(false, LossShift::logits)},
-    ProfileRow{{4, 49}, loss_function(false, LossShift::labels)},
+    ProfileRow{{0, 0}, own_loss(HeadRows::all, LogitsUpcast::never)},
+    ProfileRow{{4, 48}, loss_function(HeadRows::all, LossShift::logits)},
+    ProfileRow{{4, 49}, loss_function(HeadRows::all, LossShift::labels)},
     ProfileRow{{4, 53}, kNewestProfile}};
 
 /// OPT, BLOOM, BioGPT, GPTBigCode.
 inline constexpr std::array kOptReleases{
-    ProfileRow{{0, 0}, own_loss(false, LogitsUpcast::never)},
-    ProfileRow{{4, 48}, loss_function(false, LossShift::logits)},
-    ProfileRow{{4, 49}, loss_function(false, LossShift::labels)},
+    ProfileRow{{0, 0}, own_loss(HeadRows::all, LogitsUpcast::never)},
+    ProfileRow{{4, 48}, loss_function(HeadRows::all, LossShift::logits)},
+    ProfileRow{{4, 49}, loss_function(HeadRows::all, LossShift::labels)},
     ProfileRow{{5, 0}, kNewestProfile}};
 
 inline constexpr std::array kGptNeoReleases{
-    ProfileRow{{0, 0}, own_loss(false, LogitsUpcast::around_loss, true)},
-    ProfileRow{{4, 48}, loss_function(false, LossShift::logits, LogitsUpcast::around_loss, true)},
-    ProfileRow{{4, 49}, loss_function(false, LossShift::labels, LogitsUpcast::around_loss, true)},
+    ProfileRow{{0, 0}, own_loss(HeadRows::all, LogitsUpcast::around_loss, LossType::cast_back)},
+    ProfileRow{{4, 48},
+               loss_function(HeadRows::all, LossShift::logits, LogitsUpcast::around_loss,
+                             LossType::cast_back)},
+    ProfileRow{{4, 49},
+               loss_function(HeadRows::all, LossShift::labels, LogitsUpcast::around_loss,
+                             LossType::cast_back)},
     ProfileRow{{5, 0}, kNewestProfile}};
 
 /// GPT-J and CodeGen.
 inline constexpr std::array kGptJReleases{
-    ProfileRow{{0, 0}, own_loss(false, LogitsUpcast::head, true)},
-    ProfileRow{{4, 48}, loss_function(false, LossShift::logits, LogitsUpcast::head, true)},
-    ProfileRow{{4, 49}, loss_function(false, LossShift::labels, LogitsUpcast::head, true)},
+    ProfileRow{{0, 0}, own_loss(HeadRows::all, LogitsUpcast::head, LossType::cast_back)},
+    ProfileRow{
+        {4, 48},
+        loss_function(HeadRows::all, LossShift::logits, LogitsUpcast::head, LossType::cast_back)},
+    ProfileRow{
+        {4, 49},
+        loss_function(HeadRows::all, LossShift::labels, LogitsUpcast::head, LossType::cast_back)},
     ProfileRow{{5, 0}, kNewestProfile}};
 
 }  // namespace highwater
