@@ -5,6 +5,7 @@
 #include "tools/studies/validation/recorded_run.hpp"
 #include "tools/studies/validation/reference_case.hpp"
 #include "traces/error.hpp"
+#include "workloads/recorded/recorded_case.hpp"
 
 // The name and the types are libFuzzer's.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

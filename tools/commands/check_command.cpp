@@ -14,6 +14,7 @@
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/gate/check_report.hpp"
 #include "tools/reports/gate/ci_report.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"

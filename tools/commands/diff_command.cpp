@@ -17,12 +17,15 @@
 #include "tools/reports/peak_diff_report.hpp"
 #include "tools/reports/replay_members.hpp"
 #include "tools/studies/gate/peak_words.hpp"
+#include "tools/studies/runs/planned_run.hpp"
 #include "tools/studies/validation/recorded_run.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/plan/options/read_plan.hpp"
 #include "workloads/plan/training_plan.hpp"
+#include "workloads/recorded/recorded_case.hpp"
 #include "workloads/sources/observed_run.hpp"
 
 namespace highwater {

@@ -10,6 +10,7 @@
 #include "tools/options/plan_options.hpp"
 #include "tools/reports/estimates/estimate_report.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {

@@ -16,6 +16,7 @@
 #include "tools/reports/export_perfetto.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/runs/observed_run.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/plural.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"

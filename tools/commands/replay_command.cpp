@@ -17,6 +17,7 @@
 #include "tools/reports/replay_output.hpp"
 #include "tools/studies/gate/check_run.hpp"
 #include "tools/studies/runs/replay_run.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 

@@ -13,6 +13,7 @@
 #include "tools/html/report_run.hpp"
 #include "tools/options/output_option.hpp"
 #include "tools/options/workload_options.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"

@@ -11,8 +11,11 @@
 #include "tools/options/memory_options.hpp"
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/sweep_report.hpp"
+#include "tools/studies/runs/planned_run.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/studies/sweep/plan_outline.hpp"
 #include "tools/studies/sweep/sweep_run.hpp"
+#include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
@@ -81,7 +84,7 @@ PlannedRun run_with(const SweepCommand& command, const OptionWords& options) {
   const OptionWords words = with_words(command.plan, options);
   return find_word(options, "model") != nullptr
              ? checked_run(words)
-             : checked_run(words, command.workload.plan.plan.model);
+             : checked_run(words, command.workload.plan->plan.model);
 }
 
 std::optional<PlanOutline> outline_with(const SweepCommand& command, const OptionWords& options) {

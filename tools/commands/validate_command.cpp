@@ -19,6 +19,7 @@
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/formats/bytes/opened_inputs.hpp"
+#include "workloads/plan/framework.hpp"
 
 namespace highwater {
 namespace {

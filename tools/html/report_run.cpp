@@ -9,6 +9,8 @@
 #include "tools/reports/explain_sentences.hpp"
 #include "tools/reports/simulate/simulate_sentences.hpp"
 #include "tools/studies/explanation/peak_diff_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {

@@ -13,6 +13,8 @@
 
 namespace highwater {
 
+struct WorkloadRequest;
+
 enum class RunOutcome : std::uint8_t { fits, out_of_memory, unlimited };
 
 struct ReportRun {

@@ -173,7 +173,7 @@ void read_python_configurations(po::variables_map& values) {
   if (!values.contains("from")) {
     return;
   }
-  const std::string python = text_option(values, "python").value_or(TrainingPlan{}.python);
+  const std::string python = text_option(values, "python").value_or(kDefaultPython);
   for (NamedSources& named : values.at("from").as<std::vector<NamedSources>>()) {
     if (!named.python_configuration.empty()) {
       named.sources = read_python_configuration(named.python_configuration, python);

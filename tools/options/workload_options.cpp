@@ -9,6 +9,8 @@
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
 #include "tools/options/reading_options.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/usage_errors.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -66,7 +68,7 @@ void read_plan_workload(const po::variables_map& values, WorkloadRequest& reques
     problems.emplace_back(
         "--memory-fraction is a share of a device's memory; add --gpu or --capacity");
   }
-  request.plan = read_plan(values, std::move(problems));
+  request.plan = std::make_shared<const PlannedRun>(read_plan(values, std::move(problems)));
   problems.clear();
 }
 

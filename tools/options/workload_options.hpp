@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "tools/options/command_line.hpp"
-#include "tools/studies/runs/workload.hpp"
 
 namespace highwater {
+
+struct WorkloadRequest;
 
 /// Adds the positional FILE, every plan option, the memory options and --device.
 void add_workload_options(OptionParser& parser);

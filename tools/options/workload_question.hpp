@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "tools/options/command_line.hpp"
-#include "tools/studies/runs/workload.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 
 namespace highwater {
 

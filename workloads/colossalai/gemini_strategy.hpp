@@ -12,12 +12,13 @@
 
 #include "workloads/colossalai/gemini_manager.hpp"
 #include "workloads/colossalai/parameter_hooks.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/gemini_options.hpp"
 #include "workloads/strategy/strategy.hpp"
 
 namespace highwater {
+struct Parallelism;
 struct TrainingPlan;
-}
+}  // namespace highwater
 
 namespace highwater::dist {
 

@@ -69,7 +69,7 @@ void Engine::convert_model() {
   if (!is_low_precision(dtype)) {
     return;
   }
-  if (!is_recent_deepspeed(plan_)) {
+  if (!is_recent_deepspeed(plan_.versions)) {
     nn::convert(model_, dtype);
     return;
   }
@@ -146,7 +146,7 @@ models::Outputs Engine::call_model(models::Inputs inputs) {
 // _scale_loss_by_gas of 0.16.4; 0.19.8 divides by 1, too.
 Tensor Engine::divided(const Tensor& loss) const {
   const auto parts = static_cast<double>(plan_.grad_accum);
-  if (is_recent_deepspeed(plan_)) {
+  if (is_recent_deepspeed(plan_.versions)) {
     return eager::div(loss, parts);
   }
   return plan_.grad_accum > 1 ? eager::div(eager::to_dtype(loss, DType::fp32), parts) : loss;
@@ -155,7 +155,7 @@ Tensor Engine::divided(const Tensor& loss) const {
 void Engine::backward(const Tensor& script_loss) {
   Tensor loss = divided(script_loss);
   Tensor mean_loss;
-  if (!is_recent_deepspeed(plan_)) {
+  if (!is_recent_deepspeed(plan_.versions)) {
     mean_loss = optim::make_like("mean", loss);
     losses_ = losses_.defined() ? optim::make_like("add", losses_) : mean_loss;
   }

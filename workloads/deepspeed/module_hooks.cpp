@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/plan/deepspeed_release.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 
@@ -29,7 +30,8 @@ void pass_through(Tensor& tensor, const char* name, OnGradient on_gradient) {
 // 0.19 counts each call anew (_post_backward_module_hook). In 0.16 the arguments of a recomputation
 // add to those of the forward, so that a checkpointed module is not released in backward.
 void ModuleHooks::before(std::span<Tensor> arguments) {
-  gradients_remaining_ = is_recent_deepspeed(module_.context().plan) ? 0 : gradients_remaining_;
+  gradients_remaining_ =
+      is_recent_deepspeed(module_.context().plan.versions) ? 0 : gradients_remaining_;
   for (Tensor& argument : arguments) {
     if (argument.defined()) {
       gradients_remaining_ += argument.requires_grad() ? 1 : 0;

@@ -21,7 +21,7 @@ std::int64_t aligned_numel(std::int64_t numel, DType dtype) {
 // get_accelerator().pin_memory, or since then new_cpu_locked_tensor.
 void count_buffer(eager::Runtime& runtime, const TrainingPlan& plan, std::int64_t bytes,
                   std::string_view what) {
-  if (is_recent_deepspeed(plan)) {
+  if (is_recent_deepspeed(plan.versions)) {
     runtime.host_memory.lock(bytes, what);
   } else {
     runtime.host_memory.allocate(bytes, HostKind::pinned, what);

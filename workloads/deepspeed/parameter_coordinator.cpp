@@ -26,7 +26,7 @@ ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group, const Trai
       runtime_(group.runtime()),
       options_(plan.parallel.zero),
       parameters_of_(std::move(parameters_of)),
-      is_recent_(is_recent_deepspeed(plan)),
+      is_recent_(is_recent_deepspeed(plan.versions)),
       buffers_(options_.param_buffer_count) {
   stream_ = options_.overlaps(3) ? runtime_.make_stream() : runtime_.stream;
 }

@@ -52,7 +52,7 @@ Stage1And2::Stage1And2(dist::ProcessGroup& group, const TrainingPlan& plan,
       plan_(plan),
       rank_(data_group(plan.parallel).rank),
       dtype_(groups.front().front().dtype()),
-      release_(deepspeed_release(plan)),
+      release_(deepspeed_release(plan.versions)),
       partitions_gradients_(plan.parallel.dp_kind == DataParallel::zero2),
       overlaps_(bucket_options(plan.parallel).overlaps),
       buckets_(group, bucket_options(plan.parallel), dtype_) {
@@ -313,7 +313,7 @@ void Stage1And2::count_host_memory() {
   const HostOffload offload{.ranks = group_.size(),
                             .rank = rank_,
                             .dtype = dtype_,
-                            .pin_memory = pins_memory(plan_),
+                            .pin_memory = pins_memory(plan_.parallel.zero, plan_.versions),
                             .grad_accum = plan_.grad_accum,
                             .states = states_of(plan_.optimizer.kind)};
   for (const HostBuffer& buffer : offloaded_optimizer(groups, offload)) {
@@ -411,7 +411,7 @@ void Stage1And2::update(Group& group, const Tensor& norm) {
   if (is_recent()) {
     ask_whether_invalid(norm);
   }
-  unscale_and_clip(norm, clips_gradients(plan_));
+  unscale_and_clip(norm, clips_gradients(plan_.grad_clip, plan_.versions));
   optimizer_->step();
   group.master->grad.reset();
 }

@@ -17,6 +17,10 @@
 #include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/optimizer.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::deepspeed {
 
 class Stage1And2 : public ZeroOptimizer {

@@ -86,8 +86,9 @@ Stage3::Stage3(dist::ProcessGroup& group, nn::Module& model, const TrainingPlan&
     trainable.insert(trainable.end(), sub_group.parameters.begin(), sub_group.parameters.end());
   }
   const GradientTypes types{.sent = plan.parallel.cp > 1 ? DType::fp32 : dtype_, .kept = dtype_};
-  gradients_.emplace(group_, zero_, data_group(plan.parallel).rank, types, trainable,
-                     GradientPlace{.offloads = offloads_, .pins = pins_memory(plan)});
+  gradients_.emplace(
+      group_, zero_, data_group(plan.parallel).rank, types, trainable,
+      GradientPlace{.offloads = offloads_, .pins = pins_memory(plan.parallel.zero, plan.versions)});
   hook_into_backward();
 }
 
@@ -201,7 +202,7 @@ void Stage3::place_sub_groups() {
   if (!offloads_) {
     return;
   }
-  offload_part(sub_groups_, zero_.offload_ratio, deepspeed_release(plan_));
+  offload_part(sub_groups_, zero_.offload_ratio, deepspeed_release(plan_.versions));
   for (std::size_t i = 0; i < sub_groups_.size(); ++i) {
     SubGroup& sub_group = sub_groups_[i];
     sub_group.is_on_nvme = zero_.optimizer_device == OffloadDevice::nvme &&
@@ -239,7 +240,7 @@ Tensor Stage3::made_master(const SubGroup& sub_group) const {
     const eager::OpScope op(runtime_, "empty");
     return eager::empty_on(runtime_, sub_group.place, {sub_group.numel}, DType::fp32);
   }
-  if (!is_recent_deepspeed(plan_)) {
+  if (!is_recent_deepspeed(plan_.versions)) {
     return widened(cloned(moved(sub_group.flat, sub_group.place)));
   }
   if (!offloads_ && !offloads_params_ && dtype_ == DType::fp32) {
@@ -281,7 +282,7 @@ void Stage3::offload_states() {
     const eager::OpScope op(runtime_, "zeros");
     const std::int64_t numel = sub_group.is_on_nvme ? 0 : sub_group.numel;
     Tensor gradient = eager::empty_on(runtime_, eager::Place::host, {numel}, DType::fp32);
-    if (pins_memory(plan_) && !sub_group.is_on_nvme) {
+    if (pins_memory(plan_.parallel.zero, plan_.versions) && !sub_group.is_on_nvme) {
       gradient = eager::pin_memory(gradient);
     }
     gradient = moved(gradient, sub_group.place);
@@ -305,7 +306,7 @@ void Stage3::hook_into_backward() {
 
 // Without a copy of the gathered block in 0.19.8 (_allgather_params_sequential).
 void Stage3::gather_one(PartitionedParameter& parameter) {
-  if (is_recent_deepspeed(plan_)) {
+  if (is_recent_deepspeed(plan_.versions)) {
     gather_sequentially(group_, parameter);
   } else {
     gather_now(group_, parameter);
@@ -314,7 +315,7 @@ void Stage3::gather_one(PartitionedParameter& parameter) {
 
 void Stage3::backward(const Tensor& loss, BackwardPass pass) {
   gradients_->set_micro_step(micro_step_, pass);
-  const bool is_recent = is_recent_deepspeed(plan_);
+  const bool is_recent = is_recent_deepspeed(plan_.versions);
   scaled_loss_ = eager::mul(is_recent ? loss : eager::to_dtype(loss, DType::fp32), 1.0);
   eager::backward(scaled_loss_);
   if (!is_recent) {
@@ -325,7 +326,7 @@ void Stage3::backward(const Tensor& loss, BackwardPass pass) {
 
 void Stage3::reduce_gradients(BackwardPass /*pass*/) {
   gradients_->finish();
-  if (is_recent_deepspeed(plan_)) {
+  if (is_recent_deepspeed(plan_.versions)) {
     coordinator_.release_leftovers();
   }
   scaled_loss_.reset();

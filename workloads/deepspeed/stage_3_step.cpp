@@ -7,6 +7,7 @@
 #include "workloads/deepspeed/common/gradient_scale.hpp"
 #include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/deepspeed/stage_3.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 
@@ -33,7 +34,7 @@ void Stage3::step() {
     update(i, norm);
   }
   gather_persistent();
-  if (is_recent_deepspeed(plan_)) {
+  if (is_recent_deepspeed(plan_.versions)) {
     norm.reset();
   }
   norm_groups.clear();
@@ -89,13 +90,13 @@ void Stage3::reduce_norm_of_host(const SubGroup& sub_group) {
   }
   group_.all_reduce(total_norm_cuda).wait();
   total_norm = optim::make_like("pow", eager::select(total_norm_cuda, 0, 0));
-  if (is_recent_deepspeed(plan_)) {
+  if (is_recent_deepspeed(plan_.versions)) {
     mask_in_place(total_norm);
     runtime_.synchronize();
     eager::end_of_frame(total_norm, total_norm_cuda);
     return;
   }
-  FiniteNorm locals(total_norm, deepspeed_release(plan_));
+  FiniteNorm locals(total_norm, deepspeed_release(plan_.versions));
   runtime_.synchronize();
   total_norm.reset();
   total_norm_cuda.reset();
@@ -143,7 +144,7 @@ Tensor Stage3::norm_of(const SubGroup& sub_group) {
   total_norm_cuda = eager::sum(total_norm_cuda, {}, eager::KeepDim::no, kDouble);
   group_.all_reduce(total_norm_cuda).wait();
   Tensor total_norm = optim::make_like("pow", total_norm_cuda);
-  FiniteNorm locals(total_norm, deepspeed_release(plan_));
+  FiniteNorm locals(total_norm, deepspeed_release(plan_.versions));
   total_norm_cuda.reset();
   grad_norms.clear();
   eager::end_of_frame(locals.is_inf, locals.is_nan, locals.inf_or_nan, locals.err);
@@ -152,7 +153,7 @@ Tensor Stage3::norm_of(const SubGroup& sub_group) {
 
 // scaled_global_grad_norm
 Tensor Stage3::norm_of(const TensorVector& groups) {
-  if (!is_recent_deepspeed(plan_)) {
+  if (!is_recent_deepspeed(plan_.versions)) {
     return norm_of_groups(groups);
   }
   Tensor norm = combined_norm(groups);
@@ -171,7 +172,7 @@ void Stage3::update(std::size_t index, const Tensor& norm) {
     sub_group.master->grad = eager::to_dtype(flat, DType::fp32);
     runtime_.categorize(sub_group.master->grad, Category::gradient);
   }
-  unscale_and_clip(norm, clips_gradients(plan_));
+  unscale_and_clip(norm, clips_gradients(plan_.grad_clip, plan_.versions));
   optimizer_->step();
   write_back(sub_group);
   sub_group.master->grad.reset();

@@ -79,7 +79,7 @@ PartitionPlace partition_place(const TrainingPlan& plan) {
   if (!offloads_params(plan.parallel)) {
     return PartitionPlace::gpu;
   }
-  const bool pins = pins_memory(plan);
+  const bool pins = pins_memory(plan.parallel.zero, plan.versions);
   if (plan.parallel.zero.param_device == OffloadDevice::nvme) {
     return pins ? PartitionPlace::nvme_and_pinned : PartitionPlace::nvme;
   }

@@ -12,7 +12,10 @@
 #include <vector>
 
 #include "traces/units.hpp"
-#include "workloads/plan/parallelism.hpp"
+
+namespace highwater {
+struct Parallelism;
+}
 
 namespace highwater::dist {
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "workloads/distributed/process_group.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater::dist {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "workloads/eager/graph_recorder.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater::dist {
 

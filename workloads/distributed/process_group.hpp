@@ -13,7 +13,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater::dist {
 

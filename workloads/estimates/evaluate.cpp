@@ -1,5 +1,6 @@
 #include "workloads/estimates/evaluate.hpp"
 
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/training_plan.hpp"
 

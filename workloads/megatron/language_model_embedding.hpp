@@ -9,7 +9,6 @@
 #include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/layers.hpp"
 #include "workloads/nn/layers.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

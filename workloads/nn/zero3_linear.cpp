@@ -46,7 +46,7 @@ TensorList linear_backward(eager::Node& node, TensorList& grads) {
 
 bool replaces_linear(const TrainingPlan& plan) {
   const bool is_zero3 = uses_deepspeed(plan) && plan.parallel.dp_kind == DataParallel::zero3;
-  return plan.parallel.zero.init || (is_zero3 && is_recent_deepspeed(plan));
+  return plan.parallel.zero.init || (is_zero3 && is_recent_deepspeed(plan.versions));
 }
 
 Tensor zero3_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {

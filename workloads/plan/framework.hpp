@@ -33,6 +33,9 @@ enum class EngineKind : std::uint8_t {
   both        ///< both, to be compared
 };
 
+/// The interpreter whose PyTorch carries out a plan, unless one is named.
+inline constexpr const char* kDefaultPython = "python3";
+
 /// Whether transformers' Trainer runs the loop: itself, or as the base of TRL's.
 bool runs_trainer(Framework framework);
 

@@ -3,84 +3,14 @@
 // Numbers cite the file that sets them. An axis of size 1 changes nothing.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "workloads/plan/ddp_options.hpp"
-#include "workloads/plan/dtype.hpp"
+#include "workloads/plan/fsdp_options.hpp"
 #include "workloads/plan/gemini_options.hpp"
 #include "workloads/plan/megatron_options.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 #include "workloads/plan/zero_options.hpp"
 
 namespace highwater {
-
-/// How replicas of the model share their states.
-enum class DataParallel : std::uint8_t { ddp, zero0, zero1, zero2, zero3, fsdp1, fsdp2 };
-
-/// Whose tensor parallelism: where activations are split, gathered and kept. The last three are
-/// Colossal-AI's over a grid of ranks (tensor_grid.hpp).
-enum class TensorParallel : std::uint8_t {
-  megatron,
-  colossalai,
-  dtensor,
-  colossalai_2d,
-  colossalai_2p5d,
-  colossalai_3d
-};
-
-/// How attention sees the whole sequence under context parallelism (cp_comm_type): keys and values
-/// go around a ring (p2p), or heads are exchanged for tokens (a2a, DeepSpeed-Ulysses);
-/// by DeepSpeed's layer in the way of distributed_attention; or keys go around a ring, then values,
-/// and scores are kept (Li et al. 2021, Colossal-AI).
-enum class ContextParallel : std::uint8_t {
-  ring,
-  ulysses,
-  distributed_attention,
-  ring_self_attention
-};
-
-/// Order of forwards and backwards on a stage; naive: one micro-batch at a time.
-enum class PipelineSchedule : std::uint8_t { naive, gpipe, one_f_one_b, interleaved };
-
-/// What lives in host memory.
-enum class Offload : std::uint8_t { none, optimizer, params, both, activations };
-
-/// What carries collectives: NCCL, or PyTorch's stand-in for tests, which does nothing.
-enum class CommBackend : std::uint8_t { nccl, fake };
-
-/// Which units free their gathered parameters after forward (reshard_after_forward). `always`: all
-/// but the model's own, as fully_shard does unless it is told; `all`: it was told True for every
-/// unit; `but_last`: for all but the last block.
-enum class Reshard : std::uint8_t { always, never, but_last, all };
-
-/// torch.distributed.fsdp.ShardingStrategy.
-enum class ShardingStrategy : std::uint8_t { full_shard, shard_grad_op, no_shard, hybrid_shard };
-
-/// torch.distributed.fsdp.BackwardPrefetch: when FSDP1 gathers the unit whose backward comes next.
-/// `pre`: before the current one's backward, `post`: after it, `none`: when it comes.
-enum class BackwardPrefetch : std::uint8_t { none, pre, post };
-
-/// What is a fully_shard unit of its own: each block, with everything else in the model's unit
-/// (torchtitan 01/2025); or also the embedding, and together the last norm, the head and an
-/// embedding that shares its weight (accelerate 1.15, torchtitan 0.3). Under FSDP1 each block, and
-/// each trained layer in it (peft 0.21, utils/other.py fsdp_auto_wrap_policy).
-enum class FsdpUnits : std::uint8_t { blocks, ends, adapters };
-
-/// Options of FullyShardedDataParallel (FSDP1) and fully_shard (FSDP2).
-struct Fsdp {
-  std::optional<DType> param_dtype;   ///< mixed precision: of gathered parameters and compute
-  std::optional<DType> reduce_dtype;  ///< of the reduced gradients; absent: that of the gradients
-  Reshard reshard = Reshard::always;  ///< FSDP2
-  FsdpUnits units = FsdpUnits::blocks;
-  ShardingStrategy strategy = ShardingStrategy::full_shard;    ///< FSDP1
-  bool use_orig_params = true;                                 ///< FSDP1
-  bool limit_all_gathers = true;                               ///< FSDP1
-  bool forward_prefetch = false;                               ///< FSDP1
-  BackwardPrefetch backward_prefetch = BackwardPrefetch::pre;  ///< FSDP1
-  int replicas = 1;  ///< HSDP: this many replicas among the dp ranks, each sharded over the others
-
-  bool operator==(const Fsdp&) const = default;
-};
 
 /// How a job spreads over GPUs: dp * tp * pp * cp of them.
 struct Parallelism {

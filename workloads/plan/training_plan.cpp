@@ -23,6 +23,10 @@ bool uses_deepspeed(const TrainingPlan& plan) {
          plan.framework != Framework::colossalai_gemini;
 }
 
+bool runs_megatron_core(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::megatron;
+}
+
 bool has_torchtitan_names(const TrainingPlan& plan) {
   return plan.model_code == ModelCode::torchtitan ||
          plan.model.config.family().traits.torchtitan_style;

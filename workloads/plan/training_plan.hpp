@@ -64,7 +64,7 @@ struct TrainingPlan {
   Gpu gpu = default_gpu();
   Versions versions;
   EngineKind engine = EngineKind::automatic;
-  std::string python = "python3";  ///< whose PyTorch carries out the plan
+  std::string python = kDefaultPython;  ///< whose PyTorch carries out the plan
 };
 
 /// Whether forward and loss run under autocast. accelerate leaves mixed precision under fully_shard
@@ -74,6 +74,9 @@ bool runs_autocast(const TrainingPlan& plan);
 /// Whether DeepSpeed's engine runs the training: ZeRO over data-parallel ranks, unless the
 /// framework has its own.
 bool uses_deepspeed(const TrainingPlan& plan);
+
+/// Whether Megatron-Core runs a plan, by itself or under NeMo.
+bool runs_megatron_core(const TrainingPlan& plan);
 
 /// Whether the decoder's modules are named and called as torchtitan's are (tok_embeddings, wq,
 /// ...).

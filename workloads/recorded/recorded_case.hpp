@@ -14,10 +14,9 @@
 
 #include "traces/units.hpp"
 #include "workloads/plan/training_plan.hpp"
+#include "workloads/recorded/case_status.hpp"
 
 namespace highwater {
-
-enum class CaseStatus : std::uint8_t { ok, out_of_memory, error };
 
 /// Four of torch.cuda.memory_stats' figures.
 struct RecordedUsage {

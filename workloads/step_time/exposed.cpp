@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "workloads/plan/megatron_core.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/training_plan.hpp"
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "workloads/plan/megatron_core.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
 #include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/exposed.hpp"

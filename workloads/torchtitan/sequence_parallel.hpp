@@ -7,7 +7,7 @@
 #pragma once
 
 #include "workloads/distributed/process_group.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater::torchtitan {
 

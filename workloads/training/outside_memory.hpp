@@ -10,6 +10,7 @@
 #include "traces/units.hpp"
 #include "workloads/distributed/communicators.hpp"
 #include "workloads/plan/gpu.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater {
 

@@ -11,7 +11,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "tools/edits/edit_words.hpp"
 #include "tools/studies/runs/observed_run.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 
 using namespace highwater;
 

@@ -8,6 +8,7 @@
 
 #include "tests/support/recorded_releases.hpp"
 #include "workloads/estimates/evaluate.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/rules/plan_problems.hpp"
 #include "workloads/plan/training_plan.hpp"

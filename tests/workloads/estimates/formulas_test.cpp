@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/estimates/forms/estimated_plan.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;

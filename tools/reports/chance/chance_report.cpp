@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/plural.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"

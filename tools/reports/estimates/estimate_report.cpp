@@ -13,6 +13,7 @@
 #include "tools/text/plural.hpp"
 #include "tools/text/report.hpp"
 #include "tools/text/safe_text.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/options/plan_json.hpp"
 #include "workloads/plan/options/plan_summary.hpp"
 #include "workloads/plan/training_plan.hpp"

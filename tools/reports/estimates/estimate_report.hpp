@@ -6,6 +6,7 @@
 
 #include "tools/text/output_format.hpp"
 #include "workloads/estimates/evaluate.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 
 namespace highwater {
 

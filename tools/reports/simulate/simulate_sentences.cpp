@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/studies/runs/replay_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/safe_text.hpp"
+#include "tools/text/site.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/training_plan.hpp"
 

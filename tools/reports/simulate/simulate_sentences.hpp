@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "tools/studies/plan_search/remedies.hpp"
-#include "tools/studies/runs/simulate_run.hpp"
 
 namespace highwater {
+
+struct Gpu;
+struct Simulation;
 
 /// "21.3 %"; "-" of nothing.
 std::string share(Bytes part, Bytes whole);

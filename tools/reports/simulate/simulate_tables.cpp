@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "tools/reports/simulate/simulate_sentences.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
+#include "tools/text/site.hpp"
 
 namespace highwater {
 namespace {

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/table.hpp"
 
 namespace highwater {
+
+struct CategoryBytes;
+struct Simulation;
 
 /// How many holders of the peak a report lists.
 inline constexpr std::size_t kHoldersShown = 8;

@@ -11,6 +11,8 @@
 #include "sim/settings/settings_candidates.hpp"
 #include "tools/studies/chance/ensemble_run.hpp"
 #include "tools/studies/chance/lagging_steps.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/parse_text.hpp"
 #include "workloads/plan/training_plan.hpp"

@@ -10,6 +10,8 @@
 #include "tools/fleet/fleet.hpp"
 #include "tools/studies/chance/chance_summary.hpp"
 #include "tools/studies/chance/plan_steps.hpp"
+#include "tools/studies/runs/memory_request.hpp"
+#include "tools/studies/runs/planned_run.hpp"
 #include "tools/studies/runs/workload.hpp"
 #include "tools/studies/sweep/sweep_axes.hpp"
 

@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "tools/studies/estimates/error_summary.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/training_plan.hpp"
 

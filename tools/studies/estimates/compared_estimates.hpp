@@ -4,10 +4,11 @@
 #include <vector>
 
 #include "tools/studies/estimates/reconciliation.hpp"
-#include "tools/studies/runs/simulate_run.hpp"
 #include "workloads/estimates/evaluate.hpp"
 
 namespace highwater {
+
+struct Simulation;
 
 /// A form that applies, against what the simulation found.
 struct ComparedEstimate {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/steps/watched_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/site_label.hpp"
 

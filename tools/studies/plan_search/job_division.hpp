@@ -7,7 +7,7 @@
 #include "tools/studies/plan_search/candidates.hpp"
 #include "tools/studies/plan_search/strategy_search.hpp"
 #include "workloads/plan/gemini_options.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater {
 

@@ -10,6 +10,8 @@
 #include "allocator/settings/settings_change.hpp"
 #include "allocator/settings/settings_describe.hpp"
 #include "tools/studies/plan_search/remedy_table.hpp"
+#include "tools/studies/runs/replay_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "tools/text/shell_word.hpp"

@@ -6,6 +6,7 @@
 
 #include "sim/reduction/reduction.hpp"
 #include "tools/studies/runs/workload.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 
 namespace highwater {
 

@@ -9,6 +9,8 @@
 #include "sim/replay/trace_driver.hpp"
 #include "tools/files/input.hpp"
 #include "tools/studies/runs/trust_line.hpp"
+#include "tools/studies/runs/workload.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 

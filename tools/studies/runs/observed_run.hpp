@@ -13,10 +13,11 @@
 #include "sim/recordings/event_times.hpp"
 #include "sim/replay/replay.hpp"
 #include "tools/studies/runs/replay_run.hpp"
-#include "tools/studies/runs/workload.hpp"
 #include "traces/recording.hpp"
 
 namespace highwater {
+
+struct WorkloadRequest;
 
 struct ObservedRun {
   DeviceReplay replay;

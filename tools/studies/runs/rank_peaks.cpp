@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "tools/fleet/piece_codec.hpp"
+#include "tools/studies/runs/planned_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "workloads/plan/rules/plan_problems.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/training_plan.hpp"

@@ -9,12 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "sim/replay/live_categories.hpp"
+#include "sim/replay/replay_result.hpp"
 #include "tools/fleet/fleet.hpp"
-#include "tools/studies/runs/simulate_run.hpp"
+#include "tools/studies/runs/memory_request.hpp"
 #include "tools/studies/runs/value_search.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 #include "workloads/training/ranks.hpp"
 
 namespace highwater {
+
+struct PlannedRun;
 
 /// Which ranks --rank asks for.
 struct RankChoice {

@@ -4,6 +4,7 @@
 
 #include "allocator/settings/settings_describe.hpp"
 #include "tools/engine/engine.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/release.hpp"
 #include "workloads/plan/training_plan.hpp"

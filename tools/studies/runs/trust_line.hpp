@@ -4,9 +4,10 @@
 #include <string>
 
 #include "tools/studies/runs/replay_run.hpp"
-#include "tools/studies/runs/simulate_run.hpp"
 
 namespace highwater {
+
+struct Simulation;
 
 /// Version and settings modelled, events read and dropped, truncation, fidelity.
 std::string trust_line(const DeviceReplay& replay);

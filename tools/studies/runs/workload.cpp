@@ -10,7 +10,9 @@
 #include "tools/engine/engine.hpp"
 #include "tools/files/input.hpp"
 #include "tools/studies/runs/rank_peaks.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/studies/runs/trust_line.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "tools/text/site_label.hpp"
@@ -214,9 +216,11 @@ void follow_trace(Workload& workload) {
   ReplayOptions options = workload.options;
   options.observer = &phases;
   replay(*workload.trace, options);
-  workload.simulation->peaks = phases.finish();
-  workload.simulation->trace = workload.trace;
-  workload.simulation->replay = workload.replay;
+  Simulation edited = *workload.simulation;
+  edited.peaks = phases.finish();
+  edited.trace = workload.trace;
+  edited.replay = workload.replay;
+  workload.simulation = std::make_shared<const Simulation>(std::move(edited));
 }
 
 /// What describes the replay of the unedited run.
@@ -326,7 +330,7 @@ std::vector<Workload> read_workloads(const WorkloadRequest& request) {
   }
   std::vector<Workload> workloads;
   workloads.push_back(
-      with_progress("simulating", [&] { return workload_of(request.plan, request.memory); }));
+      with_progress("simulating", [&] { return workload_of(*request.plan, request.memory); }));
   apply_request(request, workloads.front());
   return workloads;
 }
@@ -377,7 +381,7 @@ Workload workload_of(Simulation simulation) {
   workload.replay = simulation.replay;
   workload.options = replay_options(simulation);
   workload.trace = simulation.trace;
-  workload.simulation = std::move(simulation);
+  workload.simulation = std::make_shared<const Simulation>(std::move(simulation));
   make_watchable(workload);
   return workload;
 }

@@ -20,13 +20,12 @@
 #include "sim/steps/training_steps.hpp"
 #include "tools/edits/edit_words.hpp"
 #include "tools/files/input.hpp"
-#include "tools/studies/runs/memory_request.hpp"
-#include "tools/studies/runs/planned_run.hpp"
 #include "tools/studies/runs/replay_run.hpp"
-#include "tools/studies/runs/simulate_run.hpp"
 #include "workloads/plan/gpu.hpp"
 
 namespace highwater {
+
+struct Simulation;
 
 /// What to do about a snapshot without history.
 inline constexpr std::string_view kHowToRecord =
@@ -43,9 +42,9 @@ struct Workload {
   std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
   /// Recordings: for a replay of `trace` as the recorded process ran, whatever was asked.
   std::optional<ReplayOptions> as_recorded;
-  std::optional<Simulation> simulation;  ///< plans; its trace and replay are those above
-  const Gpu* gpu = nullptr;              ///< files: what it is asked to run on, if named
-  ReadingOptions reading;                ///< of files that edits name
+  std::shared_ptr<const Simulation> simulation;  ///< plans; its trace and replay are those above
+  const Gpu* gpu = nullptr;                      ///< files: what it is asked to run on, if named
+  ReadingOptions reading;                        ///< of files that edits name
   std::vector<std::int64_t>
       event_times;  ///< of `trace` in microseconds; recordings that are `timed`
   /// Carries out `replay` again and shows every state of it: following the recording where that
@@ -53,7 +52,7 @@ struct Workload {
   std::function<void(StateObserver&)> watch;
   OperationTimes times;  ///< recordings: of the operations that `watch` shows; only with it
 
-  [[nodiscard]] bool is_plan() const { return simulation.has_value(); }
+  [[nodiscard]] bool is_plan() const { return simulation != nullptr; }
 
   /// False for a snapshot that only shows the state when it was taken.
   [[nodiscard]] bool has_history() const;
@@ -67,33 +66,6 @@ struct Workload {
   /// The trust line of the replay or of the simulation.
   [[nodiscard]] std::string trust() const;
 };
-
-/// How a command says what it is about: a file or a plan, device, version, settings, limits.
-struct WorkloadRequest {
-  std::optional<std::string> file;  ///< absent: the plan
-  PlannedRun plan;
-  MemoryRequest memory;
-  std::optional<int> device;
-  std::optional<std::string> torch;  ///< by which a recording is followed
-  /// The release whose allocator serves the requests instead of the recorded one.
-  std::optional<std::string> served_by;
-  const Gpu* gpu = nullptr;      ///< of a FILE: the GPU that it has to run on, if --gpu names one
-  ReadingOptions reading;        ///< of a FILE
-  std::vector<EditWords> edits;  ///< made to the requests, in this order
-  DecisionDetail decisions = DecisionDetail::none;  ///< whether the replay keeps them
-  bool timed = false;      ///< keep the times of events, also where `edits` do not need them
-  bool watchable = false;  ///< keep what Workload::watch needs: of a recording all of it
-};
-
-/// The part of `request` that replaying a file needs.
-ReplayRequest replay_request(const WorkloadRequest& request);
-
-/// One workload per device that has anything, or the plan's worst rank.
-/// @throws InputError, UsageError
-std::vector<Workload> read_workloads(const WorkloadRequest& request);
-
-/// The same for a file that was read with its stacks; `request.file` names it.
-std::vector<Workload> workloads_of(TraceFile file, const WorkloadRequest& request);
 
 /// @throws InputError unless the file `name` holds any workload
 void require_workloads(const std::vector<Workload>& workloads, const std::string& name);
@@ -113,11 +85,5 @@ Steps steps_of(const Workload& workload);
 
 /// A plan that was simulated; it can be watched.
 Workload workload_of(Simulation simulation);
-
-/// The worst rank of a plan.
-Workload workload_of(const PlannedRun& run, const MemoryRequest& memory);
-
-/// The same as simulate_requests() leaves it: for replays, not for a report about the plan itself.
-Workload workload_for_replays(const PlannedRun& run, const MemoryRequest& memory);
 
 }  // namespace highwater

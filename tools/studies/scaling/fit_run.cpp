@@ -9,7 +9,7 @@
 #include "allocator/settings/settings_describe.hpp"
 #include "sim/scaling/program_fit.hpp"
 #include "sim/scaling/scaled_requests.hpp"
-#include "tools/studies/runs/workload.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/studies/scaling/recorded_integers.hpp"
 #include "tools/studies/scaling/reduction_ways.hpp"
 #include "tools/text/plural.hpp"

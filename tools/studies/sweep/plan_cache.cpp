@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 

@@ -1,6 +1,8 @@
 #include "tools/studies/sweep/plan_outline.hpp"
 
 #include "tools/studies/plan_search/least_memory.hpp"
+#include "tools/studies/runs/planned_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/training_plan.hpp"
 

@@ -8,6 +8,8 @@
 
 namespace highwater {
 
+struct PlannedRun;
+
 /// Absent where no closed form bounds the plan (least_memory.hpp). @pre the plan has no problems
 std::optional<PlanOutline> outline_of(const PlannedRun& run, const MemoryRequest& memory);
 

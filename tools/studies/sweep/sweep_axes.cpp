@@ -10,6 +10,7 @@
 #include "allocator/settings/settings_options.hpp"
 #include "sim/edits/candidate_edits.hpp"
 #include "sim/settings/settings_candidates.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/usage_errors.hpp"
 #include "traces/edit_distance.hpp"
 #include "workloads/plan/gpu.hpp"

@@ -5,6 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "sim/replay/phase_peaks.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 

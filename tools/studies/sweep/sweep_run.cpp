@@ -8,6 +8,7 @@
 
 #include "tools/studies/sweep/sweep_codecs.hpp"
 #include "tools/studies/sweep/sweep_points.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {

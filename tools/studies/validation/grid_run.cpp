@@ -6,6 +6,7 @@
 #include "tools/studies/estimates/compared_estimates.hpp"
 #include "tools/studies/estimates/error_summary.hpp"
 #include "tools/studies/runs/result_codecs.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 
 namespace highwater {
 namespace {

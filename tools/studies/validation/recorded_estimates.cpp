@@ -2,6 +2,7 @@
 
 #include "tools/studies/estimates/error_summary.hpp"
 #include "workloads/estimates/evaluate.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/training_plan.hpp"
 #include "workloads/training/outside_memory.hpp"
 

@@ -8,6 +8,8 @@
 
 namespace highwater {
 
+struct TrainingPlan;
+
 /// The highest values over all steps of a run.
 struct RunPeak {
   Bytes allocated;

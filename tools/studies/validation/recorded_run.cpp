@@ -15,6 +15,7 @@
 #include "traces/error.hpp"
 #include "traces/formats/bytes/byte_source.hpp"
 #include "traces/formats/json/json_stream.hpp"
+#include "workloads/recorded/recorded_case.hpp"
 
 namespace highwater {
 namespace {

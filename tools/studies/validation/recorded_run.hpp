@@ -15,9 +15,10 @@
 #include "sim/replay/phase_peaks.hpp"
 #include "traces/formats/snapshot/torch_snapshot.hpp"
 #include "traces/recording.hpp"
-#include "workloads/recorded/recorded_case.hpp"
 
 namespace highwater {
+
+struct RecordedCase;
 
 /// The two files of a case.
 struct CaseFiles {

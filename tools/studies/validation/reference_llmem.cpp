@@ -16,6 +16,7 @@
 #include "traces/error.hpp"
 #include "workloads/estimates/llmem/llmem_code.hpp"
 #include "workloads/estimates/llmem/llmem_selection.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
 

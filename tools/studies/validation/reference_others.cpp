@@ -1,5 +1,6 @@
 // The reference cases of the sources with a few each.
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 

@@ -12,6 +12,7 @@
 #include "tools/studies/runs/result_codecs.hpp"
 #include "traces/error.hpp"
 #include "workloads/plan/training_plan.hpp"
+#include "workloads/recorded/recorded_case.hpp"
 #include "workloads/training/generate.hpp"
 #include "workloads/training/outside_memory.hpp"
 

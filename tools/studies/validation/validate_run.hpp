@@ -17,6 +17,8 @@
 #include "tools/studies/validation/recorded_estimates.hpp"
 #include "tools/studies/validation/recorded_index.hpp"
 #include "tools/studies/validation/recorded_run.hpp"
+#include "workloads/plan/framework.hpp"
+#include "workloads/recorded/case_status.hpp"
 
 namespace highwater {
 
@@ -47,7 +49,7 @@ struct SequenceValidation {
 /// What makes the requests that are compared with the recorded ones: model or torch.
 struct ValidationEngine {
   EngineKind kind = EngineKind::model;
-  std::string python = TrainingPlan{}.python;
+  std::string python = kDefaultPython;
 };
 
 struct CaseValidation {

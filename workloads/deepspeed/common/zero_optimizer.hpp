@@ -1,6 +1,8 @@
 // What DeepSpeed's engine needs from a ZeRO optimizer of any stage.
 #pragma once
 
+#include <optional>
+
 #include "workloads/eager/tensor.hpp"
 #include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/deepspeed_release.hpp"
@@ -8,8 +10,8 @@
 namespace highwater::deepspeed {
 
 /// "gradient_clipping" is 1.0 in 0.19.8 unless it is given, and 0 in 0.16.4.
-inline bool clips_gradients(const TrainingPlan& plan) {
-  return plan.grad_clip.has_value() || is_recent_deepspeed(plan);
+inline bool clips_gradients(std::optional<double> grad_clip, const Versions& versions) {
+  return grad_clip.has_value() || is_recent_deepspeed(versions);
 }
 
 class ZeroOptimizer {

@@ -23,6 +23,10 @@ std::int64_t expert_capacity(std::int64_t tokens, std::int64_t experts, double f
   return static_cast<std::int64_t>(std::max(std::ceil(even * factor), kMinCapacity));
 }
 
+bool GateRun::drops() const {
+  return plan.parallel.megatron.moe_capacity_factor.has_value();
+}
+
 std::int64_t GateRun::slots(std::int64_t tokens) const {
   if (const auto factor = plan.parallel.megatron.moe_capacity_factor) {
     return expert_capacity(tokens, shape.experts, *factor * static_cast<double>(shape.top_k));

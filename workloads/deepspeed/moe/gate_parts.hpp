@@ -5,7 +5,10 @@
 #pragma once
 
 #include "workloads/deepspeed/moe/gates.hpp"
-#include "workloads/plan/training_plan.hpp"
+
+namespace highwater {
+struct TrainingPlan;
+}
 
 namespace highwater::deepspeed {
 
@@ -17,9 +20,7 @@ struct GateRun {
   dist::ProcessGroup& ranks;  ///< of all experts
 
   /// drop_tokens
-  [[nodiscard]] bool drops() const {
-    return plan.parallel.megatron.moe_capacity_factor.has_value();
-  }
+  [[nodiscard]] bool drops() const;
 
   /// Slots of each expert: its capacity, or where no token is dropped what the busiest one needs.
   [[nodiscard]] std::int64_t slots(std::int64_t tokens) const;

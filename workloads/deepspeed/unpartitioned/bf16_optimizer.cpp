@@ -4,6 +4,7 @@
 #include "workloads/deepspeed/common/gradient_scale.hpp"
 #include "workloads/deepspeed/common/tensor_data.hpp"
 #include "workloads/nn/backward_pass.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 
@@ -84,7 +85,7 @@ void Bf16Optimizer::step() {
     const Tensor is_positive = make_like("gt", global_norm_, DType::boolean);
     runtime_.synchronize();
   }
-  if (clips_gradients(plan_)) {
+  if (clips_gradients(plan_.grad_clip, plan_.versions)) {
     clip();
   }
   for (std::size_t i = 0; i < masters_.size(); ++i) {

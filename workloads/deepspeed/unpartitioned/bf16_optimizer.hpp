@@ -9,6 +9,10 @@
 #include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 #include "workloads/nn/backward_pass.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::deepspeed {
 
 class Bf16Optimizer : public WholeOptimizer {

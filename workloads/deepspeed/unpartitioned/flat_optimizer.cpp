@@ -2,6 +2,7 @@
 
 #include "workloads/deepspeed/common/gradient_scale.hpp"
 #include "workloads/deepspeed/common/tensor_data.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 

@@ -8,6 +8,10 @@
 
 #include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::deepspeed {
 
 class FlatOptimizer : public WholeOptimizer {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/eager/ops.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {
 

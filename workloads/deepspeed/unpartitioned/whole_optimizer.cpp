@@ -35,6 +35,10 @@ WholeOptimizer::WholeOptimizer(dist::ProcessGroup& group, const TrainingPlan& pl
       trainable_(std::move(trainable)),
       groups_(std::move(groups)) {}
 
+bool WholeOptimizer::is_recent() const {
+  return is_recent_deepspeed(plan_.versions);
+}
+
 void WholeOptimizer::make_optimizer(const ParameterGroups& updated) {
   optimizer_ = std::make_unique<OptimizerRun>(runtime_, plan_.optimizer, updated);
 }
@@ -131,7 +135,7 @@ PlainOptimizer::PlainOptimizer(dist::ProcessGroup& group, const TrainingPlan& pl
 }
 
 void PlainOptimizer::step() {
-  if (clips_gradients(plan_)) {
+  if (clips_gradients(plan_.grad_clip, plan_.versions)) {
     clip();
   }
   optimizer_->step();
@@ -172,7 +176,7 @@ std::unique_ptr<ZeroOptimizer> make_whole_optimizer(dist::ProcessGroup& group,
   if (dtype == DType::fp32) {
     return std::make_unique<PlainOptimizer>(group, plan, trainable, groups);
   }
-  if (dtype == DType::bf16 && !is_recent_deepspeed(plan)) {
+  if (dtype == DType::bf16 && !is_recent_deepspeed(plan.versions)) {
     return std::make_unique<Bf16Optimizer>(group, plan, trainable, groups);
   }
   if (plan.optimizer.impl == OptimizerImpl::deepspeed) {

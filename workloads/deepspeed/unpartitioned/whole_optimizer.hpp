@@ -20,6 +20,10 @@
 #include "workloads/optim/optimizer.hpp"
 #include "workloads/optim/tensor_vector.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::deepspeed {
 
 using ParameterGroups = std::vector<std::vector<eager::Tensor>>;
@@ -49,7 +53,7 @@ class WholeOptimizer : public ZeroOptimizer {
   /// What the ranks sum.
   [[nodiscard]] virtual std::vector<eager::Tensor> gradients_to_reduce() const;
 
-  [[nodiscard]] bool is_recent() const { return is_recent_deepspeed(plan_); }
+  [[nodiscard]] bool is_recent() const;
 
   void drop_gradients();
 

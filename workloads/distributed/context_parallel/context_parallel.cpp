@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater::dist {
 

@@ -9,7 +9,7 @@
 
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/eager/attention_kernels.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater::dist {
 

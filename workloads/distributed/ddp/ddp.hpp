@@ -10,8 +10,11 @@
 #include "workloads/distributed/ddp/reducer.hpp"
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/nn/backward_pass.hpp"
-#include "workloads/plan/parallelism.hpp"
 #include "workloads/strategy/wrapper.hpp"
+
+namespace highwater {
+struct Parallelism;
+}
 
 namespace highwater::dist {
 

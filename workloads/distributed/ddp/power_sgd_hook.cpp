@@ -9,6 +9,7 @@
 
 #include "workloads/eager/dims.hpp"
 #include "workloads/kernels/cublas.hpp"
+#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::dist {
 

@@ -16,7 +16,7 @@
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/eager/node.hpp"
 #include "workloads/nn/module.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/fsdp_options.hpp"
 
 namespace highwater::dist {
 

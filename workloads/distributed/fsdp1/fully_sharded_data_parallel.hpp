@@ -20,6 +20,10 @@
 #include "workloads/nn/backward_pass.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
+namespace highwater {
+struct Parallelism;
+}
+
 namespace highwater::dist {
 
 class FullyShardedDataParallel : public Wrapper {

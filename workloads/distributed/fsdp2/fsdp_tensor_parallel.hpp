@@ -11,7 +11,7 @@
 #include "workloads/distributed/fsdp2/fully_shard.hpp"
 #include "workloads/distributed/tensor_parallel/tensor_parallel.hpp"
 #include "workloads/nn/backward_pass.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater {
 struct TrainingPlan;

@@ -18,8 +18,12 @@
 #include "workloads/distributed/fsdp2/full_state_dict.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor.hpp"
 #include "workloads/nn/backward_pass.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/fsdp_options.hpp"
 #include "workloads/strategy/wrapper.hpp"
+
+namespace highwater {
+struct Parallelism;
+}
 
 namespace highwater::dist {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "workloads/estimates/terms/formula.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 
 namespace highwater {
 

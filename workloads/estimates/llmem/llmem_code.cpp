@@ -4,6 +4,7 @@
 #include <span>
 
 #include "workloads/estimates/llmem/llmem_plan.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/llmem_chunks.hpp"
 #include "workloads/plan/training_plan.hpp"
 

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "workloads/estimates/llmem/llmem.hpp"
-#include "workloads/estimates/terms/estimate_inputs.hpp"
 
 namespace highwater {
+
+struct EstimateInputs;
 
 /// What its formulas assume.
 inline constexpr std::string_view kLlmemAssumptions =

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "workloads/estimates/terms/estimate.hpp"
-#include "workloads/estimates/terms/estimate_inputs.hpp"
 
 namespace highwater {
+
+struct EstimateInputs;
 
 /// What a form's total claims to be.
 enum class FormulaScope : std::uint8_t {

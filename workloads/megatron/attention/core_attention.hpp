@@ -4,7 +4,6 @@
 
 #include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/nn/module.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

@@ -15,7 +15,10 @@
 #include "workloads/nn/backward_pass.hpp"
 #include "workloads/nn/module.hpp"
 #include "workloads/plan/megatron_options.hpp"
-#include "workloads/plan/parallelism.hpp"
+
+namespace highwater {
+struct Parallelism;
+}
 
 namespace highwater::megatron {
 

@@ -6,7 +6,6 @@
 #include "workloads/megatron/layers/expert_parallel.hpp"
 #include "workloads/megatron/layers/tensor_parallel.hpp"
 #include "workloads/plan/model/megatron_config.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

@@ -3,7 +3,6 @@
 
 #include "workloads/megatron/layers/tensor_parallel.hpp"
 #include "workloads/nn/module.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "workloads/distributed/process_group.hpp"
-#include "workloads/plan/parallelism.hpp"
+
+namespace highwater {
+struct Parallelism;
+}
 
 namespace highwater::megatron {
 

@@ -6,7 +6,6 @@
 #include "workloads/megatron/layers/fused_ops.hpp"
 #include "workloads/megatron/moe/moe_router.hpp"
 #include "workloads/megatron/moe/token_dispatcher.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 namespace {

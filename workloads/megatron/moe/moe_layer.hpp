@@ -10,7 +10,6 @@
 
 #include "workloads/megatron/layers/expert_parallel.hpp"
 #include "workloads/megatron/moe/feed_forward.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "workloads/eager/node.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 namespace {

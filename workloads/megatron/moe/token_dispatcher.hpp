@@ -7,7 +7,6 @@
 #include "workloads/megatron/layers/expert_parallel.hpp"
 #include "workloads/megatron/layers/tensor_parallel.hpp"
 #include "workloads/megatron/moe/moe_router.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater::megatron {
 

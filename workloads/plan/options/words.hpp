@@ -10,14 +10,19 @@
 
 #include "workloads/plan/attention.hpp"
 #include "workloads/plan/checkpoint.hpp"
+#include "workloads/plan/ddp_options.hpp"
 #include "workloads/plan/experts.hpp"
 #include "workloads/plan/framework.hpp"
+#include "workloads/plan/fsdp_options.hpp"
+#include "workloads/plan/gemini_options.hpp"
 #include "workloads/plan/loss.hpp"
+#include "workloads/plan/megatron_options.hpp"
 #include "workloads/plan/optimizer.hpp"
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 #include "workloads/plan/precision.hpp"
 #include "workloads/plan/quantization.hpp"
 #include "workloads/plan/script.hpp"
+#include "workloads/plan/zero_options.hpp"
 
 namespace highwater {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "workloads/plan/parallelism.hpp"
+#include "workloads/plan/parallel_kinds.hpp"
 #include "workloads/plan/pipeline/pipeline_actions.hpp"
 
 namespace highwater::dist {

@@ -52,7 +52,7 @@ bool has_known_layers(const ModelConfig& config) {
 /// DeepSpeed's engine with a stage that shards something.
 bool trains_by_zero(const PlanFacts& f) {
   return uses_deepspeed(*f.plan) && f.plan->parallel.dp_kind != DataParallel::zero0 &&
-         is_recent_deepspeed(*f.plan);
+         is_recent_deepspeed(f.plan->versions);
 }
 
 /// Storage that mixed precision would convert.

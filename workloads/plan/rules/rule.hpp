@@ -14,11 +14,11 @@
 #include "workloads/plan/dtype.hpp"
 #include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/optimizer.hpp"
-#include "workloads/plan/parallelism.hpp"
 
 namespace highwater {
+struct Parallelism;
 struct TrainingPlan;
-}
+}  // namespace highwater
 
 namespace highwater::plan_rules {
 

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tools/studies/runs/simulate_run.hpp"
+
 using namespace highwater;
 using namespace highwater::literals;
 

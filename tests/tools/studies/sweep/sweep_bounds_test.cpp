@@ -13,6 +13,8 @@
 #include "tests/support/dice.hpp"
 #include "tools/reports/sweep_report.hpp"
 #include "tools/studies/plan_search/least_memory.hpp"
+#include "tools/studies/runs/planned_run.hpp"
+#include "tools/studies/runs/workload_request.hpp"
 #include "tools/studies/sweep/plan_outline.hpp"
 #include "tools/studies/sweep/sweep_run.hpp"
 

@@ -8,6 +8,7 @@
 #include "workloads/estimates/forms/deepspeed_host.hpp"
 #include "workloads/estimates/forms/deepspeed_zero2.hpp"
 #include "workloads/estimates/forms/deepspeed_zero3.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 using namespace highwater;

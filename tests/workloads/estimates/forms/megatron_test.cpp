@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/workloads/estimates/forms/estimated_plan.hpp"
+#include "workloads/estimates/terms/estimate_inputs.hpp"
 
 using namespace highwater;
 using test::estimated_plan;
