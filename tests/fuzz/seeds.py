@@ -52,6 +52,16 @@ GRIDS = ['{"grid": {"model": "gpt2", "batch": [1, 2], "seq": 64, "tp": [1, 5]}, 
          '"steps": 1, "measured": {"reserved_bytes": 700000000, "source": "x"}}]}',
          '{"grid": [{"model": "gpt2", "checkpoint": ["none", null, true], "seq": [[16, 32], 64]}]}']
 
+# A recorded case of before, with fields of its own.
+CASE_WITHOUT_OPTIONS = {
+    "case": {"id": "x", "model": "gpt2", "batch": 2, "seq": {"seed": 1, "low": 4, "high": 8}, "checkpoint": "every2-reentrant",
+             "sdpa_backend": "math", "attention": "sdpa", "lora": {"r": 4, "targets": ["c_attn"]}, "no_sync": True,
+             "dist": {"kind": "fsdp2+tp", "dp": 2, "tp": 2, "mp": "bf16", "reshard": False}, "rig": {"event_lag": 2},
+             "memory_limit_mib": None, "experts": None},
+    "status": "ok", "torch": "2.6.0", "fake_device": True, "sequence_lengths": [4, 8], "markers": [],
+    "gpu": {"name": "x", "total_memory": 84987084800, "capability": [8, 0]},
+    "model": {"family": "gpt2", "config": {"model_type": "gpt2", "n_layer": 2}}}
+
 
 def chunks(trace):
     """The stream inside the chunks of a binary trace: 12 bytes of header, then length, bytes, checksum."""
@@ -151,6 +161,7 @@ def plans(source):
         yield "grid", text.encode()
     for path in sorted((source / "traces/recorded/zero3-ds19").glob("*.json.xz")):
         yield "recorded_case", b"\0" + lzma.open(path).read()
+    yield "recorded_case", b"\0" + json.dumps(CASE_WITHOUT_OPTIONS).encode()
     tables = json.loads(lzma.open(source / "tests/data/reference/tables.json.xz").read())
     for first in range(0, len(tables["cases"]), 40):
         yield "recorded_case", b"\1" + json.dumps({**tables, "cases": tables["cases"][first:first + 3]}).encode()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -12,23 +13,31 @@
 #include "workloads/json/json_document.hpp"
 #include "workloads/json/json_field.hpp"
 #include "workloads/plan/training_plan.hpp"
-#include "workloads/recorded/recorded_options.hpp"
 #include "workloads/recorded/recorded_plan.hpp"
+#include "workloads/recorded/unsupported.hpp"
 
 namespace highwater {
 namespace {
 
 namespace json = boost::json;
-using recorded::Field;
+using Field = JsonField;
 using recorded::read_plan;
 using recorded::Unsupported;
-using recorded::word;
 
 constexpr std::array<std::pair<std::string_view, CaseStatus>, 3> kStatuses{{
     {"ok", CaseStatus::ok},
     {"oom", CaseStatus::out_of_memory},
     {"error", CaseStatus::error},
 }};
+
+CaseStatus read_status(const Field& field) {
+  const auto found =
+      std::ranges::find(kStatuses, field.view(), &std::pair<std::string_view, CaseStatus>::first);
+  if (found == kStatuses.end()) {
+    field.fail(fmt::format("'{}' is none of ok, oom and error", field.view()));
+  }
+  return found->second;
+}
 
 /// "2.6.0+debian" -> "2.6".
 std::string short_release(const std::string& version) {
@@ -99,23 +108,22 @@ void read_steps(RecordedCase& recorded) {
   }
 }
 
+std::vector<std::int64_t> integers(const Field& list) {
+  std::vector<std::int64_t> numbers;
+  std::ranges::transform(list.elements(), std::back_inserter(numbers), &Field::integer);
+  return numbers;
+}
+
 std::vector<std::int64_t> read_lengths(const Field& root) {
-  std::vector<std::int64_t> lengths;
   if (const auto field = root.find("sequence_lengths")) {
-    for (const Field& length : field->elements()) {
-      lengths.push_back(length.integer());
-    }
-    return lengths;
+    return integers(*field);
   }
-  const Field seq = root.at("case").at("seq");  // it failed before the first step
-  if (seq.value().is_array()) {
-    for (const Field& length : seq.elements()) {
-      lengths.push_back(length.integer());
-    }
-  } else if (seq.value().is_int64()) {
-    lengths.push_back(seq.integer());
+  const Field fields = root.at("case");  // it failed before the first step
+  const auto seq = fields.find("options").value_or(fields).find("seq");
+  if (seq && seq->value().is_array()) {
+    return integers(*seq);
   }
-  return lengths;
+  return seq && seq->value().is_int64() ? std::vector{seq->integer()} : std::vector<std::int64_t>{};
 }
 
 /// The last line of a Python traceback: the error itself.
@@ -180,11 +188,7 @@ RecordedCase read_recorded_case(std::string_view text, const std::string& source
   RecordedCase recorded;
   const Field fields = root.at("case");
   recorded.id = fields.at("id").text();
-  try {
-    recorded.status = word(root.at("status"), kStatuses);
-  } catch (const Unsupported& unsupported) {
-    root.at("status").fail(unsupported.reason);
-  }
+  recorded.status = read_status(root.at("status"));
   if (const auto error = root.find("error")) {
     recorded.error = error->text();
   }

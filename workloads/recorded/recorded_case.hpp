@@ -1,9 +1,9 @@
 // A recorded training case, X.json beside X.pickle.xz: the plan behind it and the allocator's
 // statistics at each phase boundary.
 //
-// The fields of `case` use the recorder's vocabulary; each becomes one member of a TrainingPlan. A
-// case whose plan cannot be expressed, or whose recording is not ground truth, carries the reason
-// instead; only damaged files are errors. Markers are placed at the end of the phase they name.
+// The plan stands under `options` of `case`, in option words. A case whose plan cannot be
+// expressed, or whose recording is not ground truth, carries the reason instead; only damaged files
+// are errors. Markers are placed at the end of the phase they name.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The plan that a recorded case was made from: each field of `case` becomes one member.
+// The plan that a recorded case was made from: its option words, with the recorded model, lengths
+// of sequences, device and releases.
 #pragma once
 
 #include <string>

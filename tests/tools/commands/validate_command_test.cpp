@@ -211,7 +211,7 @@ TEST_CASE("validate: halves that an index marks are reported apart, held-out one
   const test::TempDir folder;
   write_case(folder, "x", made_description("x"));
   boost::json::value wrong = made_description("y");  // a plan that needs more than was recorded
-  wrong.at("case").at("keep_logits") = true;
+  wrong.at("case").at("options").at("keep-logits") = true;
   write_case(folder, "y", wrong);
   CHECK(validate(folder, {"--max-error", "0.001"}).code == ExitCode::exceeded);
   CHECK_THAT(validate(folder).out, !Contains("Errors of the"));
@@ -255,13 +255,14 @@ TEST_CASE("validate: what PyTorch can do and the generator cannot is said, and r
           "[cli][validate]") {
   const test::TempDir folder;
   boost::json::value description = made_description("x");
-  description.at("case").at("dist") = {
-      {"kind", "fsdp2"}, {"world", 8}, {"reshard", 2}, {"backend", "fake"}};
+  boost::json::object& options = description.at("case").at("options").as_object();
+  options["dp"] = 8;
+  options["dp-kind"] = "fsdp2";
+  options["reshard"] = 2;
   write_case(folder, "x", description);
   const auto root = boost::json::parse(validate(folder, {"--format", "json"}).out);
   const auto& left_out = root.at("unsupported").at(0);
-  CHECK_THAT(std::string(left_out.at("reason").as_string()),
-             Contains("reshard_after_forward set to a number"));
+  CHECK_THAT(std::string(left_out.at("reason").as_string()), Contains("--reshard 2"));
   CHECK(left_out.at("fidelity").is_object());
 }
 

@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools" / "python"))
 
 from measure import (batch, bundle, case_fields, command, halves, history, index, installations,  # noqa: E402
-                     matrix, presets, release_table, releases, simulated_device)
+                     matrix, option_words, presets, release_table, releases, simulated_device)
 from measure.covering import covering  # noqa: E402
 
 
@@ -51,6 +51,45 @@ class Cases(unittest.TestCase):
         self.assertEqual(drawn, case_fields.sequence_lengths(
             {**case, "seq": {"seed": 3, "low": 64, "high": 512, "multiple": 8}}))
         self.assertTrue(all(length % 8 == 0 and 64 - 8 < length <= 512 for length in drawn))
+
+
+class OptionWords(unittest.TestCase):
+    def described(self, family="gpt2", **fields):
+        return option_words.described(case_fields.complete({"id": "x", "model": "gpt2", **fields}), family)
+
+    def test_fields_become_options_and_the_rest_stays(self):
+        case = self.described(batch=4, impl="loop", rig={"event_lag": 20, "profile": "h100-80"}, tags=["part-a"])
+        self.assertEqual((case["id"], case["tags"], case["rig"]["profile"]), ("x", ["part-a"], "h100-80"))
+        options = case["options"]
+        self.assertEqual((options["model"], options["batch"], options["optimizer-impl"]), ("gpt2", 4, "loop"))
+        self.assertEqual((options["event-lag"], options["set-to-none"]), (20, True))
+        self.assertNotIn("dropout", options)
+
+    def test_a_kind_of_dist_brings_what_its_script_does(self):
+        ddp = self.described(dist={"kind": "ddp", "world": 8}, no_sync=True)["options"]
+        self.assertEqual((ddp["dp"], ddp["bucket-cap-mb"], ddp["no-sync"]), (8, 25, True))
+        full = self.described(dist={"kind": "fsdp2", "world": 4, "reshard": False})["options"]
+        self.assertEqual((full["dp-kind"], full["reshard"]), ("fsdp2", "never"))
+        flat = self.described(dist={"kind": "fsdp1", "world": 4, "mp": "bf16", "strategy": "HYBRID_SHARD"})["options"]
+        self.assertEqual((flat["reduce-dtype"], flat["strategy"]), ("fp32", "hybrid_shard"))
+        tensor = self.described(dist={"kind": "tp", "world": 4}, param_groups=2)["options"]
+        self.assertEqual((tensor["tp"], tensor["tp-kind"], tensor["param-groups"]), (4, "dtensor", 1))
+
+    def test_some_fields_depend_on_others(self):
+        self.assertEqual(self.described(sdpa_backend="math")["options"]["attention"], "sdpa-math")
+        self.assertEqual(self.described(mode="eval")["options"]["optimizer"], "none")
+        plain = self.described(family="plain", checkpoint="every2-reentrant")["options"]
+        self.assertEqual((plain["model-code"], plain["loss"]), ("torchtitan", "flat"))
+        self.assertEqual((plain["checkpoint"], plain["checkpoint-impl"]), ("every-2", "reentrant"))
+
+    def test_drawn_lengths_are_written_out(self):
+        case = self.described(seq={"seed": 3, "low": 64, "high": 512}, steps=2)
+        self.assertEqual(len(case["options"]["seq"]), 2)
+
+    def test_every_field_has_a_row(self):
+        known = {key for row in option_words.facts()["keys"] for key in row["keys"]}
+        missing = set(case_fields.DEFAULTS) - known - {"dist"}
+        self.assertEqual(missing, set())
 
 
 class Halves(unittest.TestCase):
@@ -102,10 +141,11 @@ class Presets(unittest.TestCase):
         for path in sorted((ROOT / "traces" / "recorded").glob("*/*.json.xz")):
             recorded = json.loads(lzma.decompress(path.read_bytes()))
             case = recorded.get("case", {})
-            if case.get("model") not in presets.PRESETS:
+            model = case.get("options", {}).get("model")
+            if model not in presets.PRESETS:
                 continue
             config = recorded["model"]["config"]
-            for key, value in presets.settings_of(case).items():
+            for key, value in presets.settings_of({**case, "model": model}).items():
                 with self.subTest(path.name, key=key):
                     self.assertEqual(config.get(key, value), value)
             count += 1

@@ -1,5 +1,5 @@
-// Recorded cases: each field of the recorder's vocabulary becomes its member of the plan; what
-// cannot be simulated says why; damage is an error that names the field.
+// Recorded cases: options become the plan, as do the fields of cases without them; what cannot be
+// simulated says why; damage is an error that names the field.
 #include "workloads/recorded/recorded_case.hpp"
 
 #include <boost/json.hpp>
@@ -29,7 +29,7 @@ json::object marker(std::string_view phase, json::value step, json::value micro,
           {"stats", std::move(stats)}};
 }
 
-/// A complete description with one step of two micro-batches.
+/// A complete description with one step of two micro-batches, without options.
 json::object description() {
   return {
       {"case",
@@ -109,7 +109,48 @@ TrainingPlan plan_with(std::initializer_list<std::pair<std::string_view, json::v
 
 }  // namespace
 
-TEST_CASE("recorded case: the defaults of the vocabulary", "[workloads][recorded]") {
+TEST_CASE("recorded case: options are a plan", "[workloads][recorded]") {
+  json::object described = description();
+  described["case"] = {{"id", "some-case"},
+                       {"options",
+                        {{"model", "gpt2"},
+                         {"framework", "torch"},
+                         {"batch", 2},
+                         {"grad-accum", 2},
+                         {"dropout", 0.5},
+                         {"dp", 8},
+                         {"dp-kind", "fsdp1"},
+                         {"param-dtype", nullptr},
+                         {"use-orig-params", false},
+                         {"rank", 3},
+                         {"optimizer", "adam"}}},
+                       {"rig", {{"profile", "h100-80"}}},
+                       {"memory_limit_mib", nullptr}};
+  const RecordedCase recorded = read(described);
+  CAPTURE(recorded.unsupported_reason);
+  REQUIRE(recorded.plan.has_value());
+  CHECK(recorded.plan->model.name == "gpt2");
+  CHECK(recorded.plan->seq == std::vector<std::int64_t>{128, 96});
+  CHECK(recorded.plan->grad_accum == 2);
+  CHECK(recorded.plan->dropout == 0.5);
+  CHECK(recorded.plan->optimizer.kind == OptimizerKind::adam);
+  CHECK(recorded.plan->parallel == Parallelism{.dp = 8,
+                                               .dp_kind = DataParallel::fsdp1,
+                                               .fsdp = {.use_orig_params = false},
+                                               .rank = 3});
+  CHECK(recorded.plan->gpu.major == 9);
+
+  const auto reason = [&](std::string_view option, const json::value& value) {
+    json::object changed = described;
+    changed["case"].as_object()["options"].as_object()[option] = value;
+    return read(changed).unsupported_reason;
+  };
+  CHECK_THAT(reason("optimzer", "adam"), Contains("did you mean --optimizer"));
+  CHECK_THAT(reason("optimizer", "prodigy"), Contains("--optimizer prodigy"));
+  CHECK_THAT(reason("rank", "all"), Contains("--rank all"));
+}
+
+TEST_CASE("recorded case: what cases without options say by default", "[workloads][recorded]") {
   const RecordedCase recorded = read(description());
   CHECK(recorded.id == "some-case");
   CHECK(recorded.status == CaseStatus::ok);
@@ -134,10 +175,10 @@ TEST_CASE("recorded case: every axis reaches the plan", "[workloads][recorded]")
   CHECK(plan_with({{"attention", "eager"}}).attention == Attention::eager);
   CHECK(plan_with({{"sdpa_backend", "math"}}).attention == Attention::sdpa_math);
   CHECK(plan_with({{"checkpoint", "nonreentrant"}}).checkpoint.kind == CheckpointKind::full);
-  const Checkpoint every_third = plan_with({{"checkpoint", "every3-reentrant"}}).checkpoint;
-  CHECK(every_third.kind == CheckpointKind::every_n);
-  CHECK(every_third.n == 3);
-  CHECK(every_third.reentrant);
+  const Checkpoint every_second = plan_with({{"checkpoint", "every2-reentrant"}}).checkpoint;
+  CHECK(every_second.kind == CheckpointKind::every_n);
+  CHECK(every_second.n == 2);
+  CHECK(every_second.reentrant);
   CHECK(plan_with({{"optimizer", "sgd-momentum"}, {"impl", "default"}}).optimizer.kind ==
         OptimizerKind::sgd_momentum);
   CHECK(plan_with({{"grad_clip", 1.0}}).grad_clip == 1.0);
@@ -251,8 +292,9 @@ TEST_CASE("recorded case: what cannot be simulated says why", "[workloads][recor
   };
   CHECK_THAT(reason(with({{"dist", {{"kind", "ring"}}}})),
              Contains("distributed plans are not supported yet (dist.kind ring)"));
-  CHECK_THAT(reason(with({{"optimizer", "prodigy"}})), Contains("case.optimizer 'prodigy'"));
-  CHECK_THAT(reason(with({{"checkpoint", "everyx-reentrant"}})), Contains("case.checkpoint"));
+  CHECK_THAT(reason(with({{"optimizer", "prodigy"}})), Contains("--optimizer prodigy"));
+  CHECK_THAT(reason(with({{"checkpoint", "everyx-reentrant"}})),
+             Contains("--checkpoint everyx-reentrant"));
   CHECK_THAT(reason(with({{"novelty", 1}})), Contains("case.novelty is not a known field"));
 
   json::object mixture = description();
@@ -276,8 +318,12 @@ TEST_CASE("recorded case: damage is an error that names the field", "[workloads]
     return "no error";
   };
   json::object described = description();
-  described["case"].as_object().erase("batch");
-  CHECK_THAT(error_of(described), Contains("X.json: case: the field 'batch' is missing"));
+  described["case"].as_object().erase("dist");
+  CHECK_THAT(error_of(described), Contains("X.json: case: the field 'dist' is missing"));
+
+  described = description();
+  described["case"].as_object().erase("model");
+  CHECK_THAT(error_of(described), Contains("X.json: case: the case names no model"));
 
   described = description();
   described["markers"].as_array()[3].as_object()["step"] = "zero";

@@ -29,6 +29,41 @@ DEFAULTS = {"layers": 2, "hidden": 256, "heads": 8, "kv_heads": None, "ffn": Non
             "ep": 1, "shared": 0, "dist": {"kind": "megatron"}, "memory_limit_mib": None}
 
 
+def model_of(case):
+    """The decoder as transformers would describe it."""
+    ffn = case["ffn"] or 4 * case["hidden"]
+    if case["style"] == "gpt":
+        return {"model_type": "gpt2", "vocab_size": case["vocab"], "n_positions": case["seq"], "n_embd": case["hidden"],
+                "n_layer": case["layers"], "n_head": case["heads"], "n_inner": ffn, "resid_pdrop": case["dropout"],
+                "embd_pdrop": case["dropout"], "attn_pdrop": case["dropout"], "tie_word_embeddings": case["tied"]}
+    mixture = {"num_experts_per_tok": case["topk"], "num_local_experts": case["experts"]} if case["experts"] else {}
+    return {"model_type": "mixtral" if mixture else "llama", "vocab_size": case["vocab"], "hidden_size": case["hidden"],
+            "intermediate_size": ffn, "num_hidden_layers": case["layers"], "num_attention_heads": case["heads"],
+            "num_key_value_heads": case["kv_heads"] or case["heads"], "tie_word_embeddings": case["tied"],
+            "attention_dropout": case["dropout"], **mixture}
+
+
+def options_of(case, family):
+    """The case in Highwater's words."""
+    options = {"model": f"megatron-{family}", "framework": "megatron", "model-code": "megatron", "batch": case["batch"],
+               "seq": case["seq"], "steps": case["steps"], "grad-accum": case["grad_accum"], "precision": case["precision"],
+               "attention": {"unfused": "eager", "flash": "sdpa-flash"}[case["attention"]], "checkpoint": case["recompute"],
+               "dropout": case["dropout"], "optimizer": "adamw", "grad-clip": case["grad_clip"] or "none",
+               "zero-grad-at": "start", "dp": case["dp"], "dp-kind": "zero1" if case["dist_opt"] else "ddp", "tp": case["tp"],
+               "sp": case["sp"], "overlap-grad-reduce": case["overlap"], "overlap-param-gather": case["param_overlap"],
+               "fp32-grads": case["fp32_grads"], "wgrad-fusion": case["wgrad_fusion"], "ddp-bucket-size": case["bucket_size"],
+               "ep": case["ep"], "moe-capacity-factor": case["capacity"]}
+    return {option: value for option, value in options.items() if value is not None}
+
+
+def describe(case, report):
+    config = model_of(case)
+    family = config["model_type"]
+    report["model"] = {"family": family, "source": "megatron", "config": config}
+    kept = {field: case[field] for field in ("id", "stacks", "memory_limit_mib")}
+    report["case"] = {**kept, "options": options_of(case, family)}
+
+
 def patch_rank0(torch):
     """Collectives on objects behave as if all ranks held the same."""
     dist = torch.distributed
@@ -374,6 +409,7 @@ def even_routing(torch, case):
 
 def record_case(run):
     torch, case = run.torch, run.case
+    describe(case, run.report)
     install_kernels(torch)
     import megatron.core.optimizer as mcore_optimizer
     patch_norm(torch)

@@ -8,7 +8,7 @@ import time
 import traceback
 from pathlib import Path
 
-from . import environment, history, stand_ins
+from . import environment, history, option_words, stand_ins
 from .recorder import Recorder
 
 
@@ -108,5 +108,7 @@ def run_case(case, program, options):
         describe_history(report, recorder, snapshot)
         write_snapshot(snapshot, out / f"{case['id']}.pickle.xz")
     report["markers"] = recorder.markers
+    if report["case"] is case:  # a program with fields of its own has described itself
+        report["case"] = option_words.described(case, report.get("model", {}).get("family", ""))
     write_report(report, out / f"{case['id']}.json")
     return report
