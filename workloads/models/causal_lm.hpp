@@ -6,7 +6,7 @@
 #include "workloads/models/classification.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
-#include "workloads/plan/model/families/decoder_code.hpp"
+#include "workloads/plan/model/decoder/head_code.hpp"
 
 namespace highwater::models {
 
@@ -18,7 +18,7 @@ struct HeadConfig {
   nn::Bias bias = nn::Bias::none;
   const char* name = "lm_head";
   LogitsCode logits = LogitsCode::plain;
-  bool divides_states = false;  ///< by a number, before the head
+  HeadInput input = HeadInput::states;
 };
 
 /// A head whose logits the model changes at once, each step bound to the same name.
@@ -55,7 +55,7 @@ class CausalLm : public LanguageModel {
   CausalLm(nn::ModelContext& context, const HeadConfig& head, const Arguments&... arguments)
       : LanguageModel(context),
         is_part_(context.part.has_value()),
-        divides_states_(head.divides_states),
+        input_(head.input),
         backbone_(this, arguments...) {
     const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
     if (context.plan.model.labels > 0) {
@@ -83,7 +83,7 @@ class CausalLm : public LanguageModel {
       classify(out, std::move(states), *score_, inputs);
       return out;
     }
-    if (divides_states_) {
+    if (input_ == HeadInput::divided_states) {
       Tensor last_hidden_state = states;
       states = eager::div(states, 1.0);
       head_and_loss(out, states, *lm_head_, inputs.labels);
@@ -111,7 +111,7 @@ class CausalLm : public LanguageModel {
   }
 
   bool is_part_;
-  bool divides_states_;
+  HeadInput input_;
   Backbone backbone_;
   std::unique_ptr<nn::Linear> lm_head_;  ///< null in a pipeline stage before the last
   std::unique_ptr<nn::Linear> score_;    ///< instead of it: ...ForSequenceClassification

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "workloads/nn/module.hpp"
-#include "workloads/plan/model/families/decoder_code.hpp"
+#include "workloads/plan/model/decoder/norm_kind.hpp"
 
 namespace highwater::models {
 

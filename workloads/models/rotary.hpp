@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/nn/module.hpp"
-#include "workloads/plan/model/families/decoder_code.hpp"
+#include "workloads/plan/model/decoder/position_code.hpp"
 #include "workloads/plan/model/rope.hpp"
 
 namespace highwater::models {

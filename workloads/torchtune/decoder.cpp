@@ -66,7 +66,7 @@ class MultiHeadAttention : public Module {
 
  private:
   static nn::Bias qkv_bias(const LlamaConfig& config) {
-    return nn::bias_if(config.code->has_qkv_bias);
+    return nn::bias_if(always_has_qkv_bias(*config.code));
   }
 
   Tensor attended(const Tensor& x) const {

@@ -155,7 +155,7 @@ bool is_target(const TrainingPlan& plan, std::string_view name) {
 /// quantize_base: all layers of the blocks, but of Qwen2's those with adapters alone
 /// (models/qwen2/_component_builders.py).
 bool is_frozen_in_nf4(const TrainingPlan& plan, std::string_view name, bool has_adapter) {
-  const bool builds_others = !plan.model.config.as<LlamaConfig>().code->has_qkv_bias;
+  const bool builds_others = !always_has_qkv_bias(*plan.model.config.as<LlamaConfig>().code);
   return is_quantized(plan.quantization) && name != "output" && (has_adapter || builds_others);
 }
 

@@ -12,7 +12,6 @@
 
 namespace highwater::models {
 
-/// What a block is given beside the hidden states.
 /// Keys and values that a layer leaves behind: a tuple, released from its end.
 struct KeptStates {
   Tensor key;
@@ -42,6 +41,7 @@ struct SharedStates {
 
 using SharedStatesPtr = std::shared_ptr<SharedStates>;
 
+/// What a block is given beside the hidden states.
 struct BlockInputs {
   Tensor layer_input;  ///< Gemma 4's, of this layer
   CosSin positions;
@@ -89,6 +89,10 @@ std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
 
 /// The feed-forward part that the family's code says.
 std::unique_ptr<FeedForward> make_mlp(Module* parent, const LlamaConfig& config);
+
+/// The feed-forward part of `layer`: a mixture of experts where the layer has one.
+std::unique_ptr<FeedForward> make_feed_forward(Module* parent, std::int64_t layer,
+                                               const LlamaConfig& config);
 
 /// How the parts of a block are made.
 struct BlockParts {

@@ -274,7 +274,7 @@ GroupedMixture mixture_of(const DeepseekV3Config& config) {
           .chosen_groups = config.topk_group.value_or(1),
           .normalizes = config.norm_topk_prob,
           .activation = config.hidden_act,
-          .has_wide_correction = config.code->has_wide_correction,
+          .correction = config.code->correction,
           .by_softmax = config.code->gate == LatentGate::softmax,
           .limits_groups = config.limits_groups};
 }

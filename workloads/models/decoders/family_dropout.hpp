@@ -35,14 +35,14 @@ class FamilyDropout {
 
 /// Behind the attention and the feed-forward part, where the code has it at their own ends.
 inline FamilyDropout output_dropout(const LlamaConfig& config) {
-  return config.code->drops_output
+  return config.code->block.dropout == ResidualDropout::ends_the_part
              ? FamilyDropout(config, FieldRole::residual_dropout, config.residual_dropout)
              : FamilyDropout();
 }
 
 /// The same, where a block has it before its sums.
 inline FamilyDropout block_dropout(const LlamaConfig& config) {
-  return config.code->drops_output
+  return config.code->block.dropout == ResidualDropout::ends_the_part
              ? FamilyDropout()
              : FamilyDropout(config, FieldRole::residual_dropout, config.residual_dropout);
 }

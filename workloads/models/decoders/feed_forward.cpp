@@ -18,13 +18,13 @@ class GatedMlp : public FeedForward {
   GatedMlp(Module* parent, std::string name, const LlamaConfig& config, std::int64_t width)
       : FeedForward(parent, std::move(name)),
         dropout_(output_dropout(config)),
-        is_wide_(config.code->mlp == MlpCode::wide_gated),
+        is_wide_(config.code->mlp.kind == MlpKind::wide_gated),
         gate_proj_(this, "gate_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         up_proj_(this, "up_proj", config.hidden_size, width, nn::bias_if(config.mlp_bias)),
         down_proj_(this, "down_proj", width, config.hidden_size, nn::bias_if(config.mlp_bias)),
         act_fn_(this, "act_fn", config.hidden_act) {
-    if (config.code->has_sub_norms) {
-      sub_norm_ = std::make_unique<Norm>(this, "ffn_sub_norm", width, config.code->norm);
+    if (config.code->block.has_sub_norms) {
+      sub_norm_ = std::make_unique<Norm>(this, "ffn_sub_norm", width, config.code->block.norm);
     }
   }
 
@@ -105,9 +105,9 @@ class PlainMlp : public FeedForward {
   PlainMlp(Module* parent, std::string name, const LlamaConfig& config)
       : FeedForward(parent, std::move(name)),
         dropout_(output_dropout(config)),
-        widen_(this, config.code->widen_name, config.hidden_size, config.intermediate_size,
+        widen_(this, config.code->mlp.widen_name, config.hidden_size, config.intermediate_size,
                nn::bias_if(config.mlp_bias)),
-        narrow_(this, config.code->narrow_name, config.intermediate_size, config.hidden_size,
+        narrow_(this, config.code->mlp.narrow_name, config.intermediate_size, config.hidden_size,
                 nn::bias_if(config.mlp_bias)) {
     if (config.hidden_act == Activation::xielu) {
       xielu_ = std::make_unique<Xielu>(this);
@@ -141,13 +141,13 @@ std::unique_ptr<FeedForward> make_gated_mlp(Module* parent, std::string name,
 }
 
 std::unique_ptr<FeedForward> make_mlp(Module* parent, const LlamaConfig& config) {
-  switch (config.code->mlp) {
-    case MlpCode::fused_gated:
+  switch (config.code->mlp.kind) {
+    case MlpKind::fused_gated:
       return std::make_unique<FusedGatedMlp>(parent, "mlp", config);
-    case MlpCode::plain:
+    case MlpKind::plain:
       return std::make_unique<PlainMlp>(parent, "mlp", config);
-    case MlpCode::gated:
-    case MlpCode::wide_gated:
+    case MlpKind::gated:
+    case MlpKind::wide_gated:
       break;
   }
   return make_gated_mlp(parent, "mlp", config, dense_width(config));

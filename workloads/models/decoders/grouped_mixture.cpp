@@ -20,7 +20,8 @@ class DeepseekRouter : public Module {
     if (config.by_softmax) {
       return;
     }
-    const DType type = is_wide || config.has_wide_correction ? DType::fp32 : context().dtype;
+    const DType type =
+        is_wide || config.correction == CorrectionType::fp32 ? DType::fp32 : context().dtype;
     correction_ = eager::empty_on(runtime(), context().place, {config.experts}, type);
     register_buffer("e_score_correction_bias", correction_);
   }

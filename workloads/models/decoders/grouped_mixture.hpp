@@ -16,10 +16,10 @@ struct GroupedMixture {
   std::int64_t chosen_groups = 1;
   bool normalizes = true;  ///< the weights of a token's experts are made to sum to 1
   Activation activation = Activation::silu;
-  bool has_wide_correction = false;  ///< the gate's buffer is fp32 whatever the model's type
-  bool scales_late = false;          ///< the sum of the experts' results, not their weights: Beam
-  bool by_softmax = false;           ///< the gate has no buffer: DeepSeek-V2
-  bool limits_groups = false;        ///< such a gate looks for groups, too
+  CorrectionType correction = CorrectionType::of_model;
+  bool scales_late = false;    ///< the sum of the experts' results, not their weights: Beam
+  bool by_softmax = false;     ///< the gate has no buffer: DeepSeek-V2
+  bool limits_groups = false;  ///< such a gate looks for groups, too
 };
 
 std::unique_ptr<FeedForward> make_grouped_mixture(Module* parent, const GroupedMixture& mixture,

@@ -1,9 +1,9 @@
-// Qwen2MoeSparseMoeBlock and its relatives (transformers 5.23): a softmax or sigmoid gate, experts,
-// perhaps a shared expert.
-#include "workloads/models/decoders/mixture.hpp"
-
+// Qwen2MoeSparseMoeBlock and its relatives (transformers 5.23): a gate, experts, perhaps a shared
+// expert.
 #include <utility>
 
+#include "workloads/models/decoders/decoder.hpp"
+#include "workloads/models/decoders/expert_gate.hpp"
 #include "workloads/models/decoders/experts.hpp"
 #include "workloads/models/decoders/grouped_mixture.hpp"
 #include "workloads/nn/layers.hpp"
@@ -12,177 +12,14 @@ namespace highwater::models {
 
 namespace {
 
-/// What the gate of a mixture returns.
-struct Choice {
-  Tensor logits;
-  Tensor weights;
-  Tensor indices;
-};
-
-// weights /= weights.sum(dim=-1, keepdim=True)
-void normalize_in_place(const Tensor& weights) {
-  const Tensor total = eager::sum(weights, {-1}, eager::KeepDim::yes);
-  eager::div_(weights, total);
-}
-
-class ExpertGate : public Module {
- public:
-  ExpertGate(Module* parent, const LlamaConfig& config)
-      : Module(parent, config.code->gate_name),
-        kind_(config.code->gate),
-        top_k_(config.num_experts_per_tok),
-        normalizes_(config.norm_topk_prob),
-        scores_by_sigmoid_(config.scores_by_sigmoid) {
-    if (kind_ == ExpertGateCode::scaled_sigmoid) {
-      gate_ = std::make_unique<nn::Linear>(this, "gate", config.hidden_size, config.num_experts,
-                                           nn::Bias::none);
-      return;
-    }
-    const nn::InModule scope(*this);
-    weight_ = make_parameter("weight", {config.num_experts, config.hidden_size});
-  }
-
-  /// `correction`: a buffer that a sigmoid gate adds before it chooses.
-  Choice operator()(const Tensor& hidden_states, const Tensor& correction) const {
-    const nn::InModule scope(*this);
-    eager::TensorList results =
-        call_with(eager::TensorList{hidden_states}, [&](const eager::TensorList& in) {
-          Choice choice = choose(in[0], correction);
-          return eager::TensorList{std::move(choice.logits), std::move(choice.weights),
-                                   std::move(choice.indices)};
-        });
-    return {std::move(results[0]), std::move(results[1]), std::move(results[2])};
-  }
-
- private:
-  [[nodiscard]] Choice choose(const Tensor& hidden_states, const Tensor& correction) const {
-    switch (kind_) {
-      case ExpertGateCode::topk_first:
-        return choose_first(hidden_states);
-      case ExpertGateCode::sigmoid:
-        return by_sigmoid(hidden_states, correction);
-      case ExpertGateCode::scaled_sigmoid:
-        return by_scaled_sigmoid(hidden_states, correction);
-      case ExpertGateCode::best_scores:
-        return score_best(hidden_states);
-      default:
-        return by_softmax(hidden_states);
-    }
-  }
-
-  // Qwen2MoeTopKRouter
-  [[nodiscard]] Choice by_softmax(const Tensor& hidden_states) const {
-    Choice choice;
-    choice.logits = eager::linear(hidden_states, weight_, {});
-    Tensor probabilities = eager::softmax(choice.logits, -1, DType::fp32);
-    auto top = eager::topk(probabilities, top_k_);
-    if (normalizes_) {
-      normalize_in_place(top.values);
-    }
-    choice.weights = eager::to_dtype(top.values, choice.logits.dtype());
-    choice.indices = std::move(top.indices);
-    eager::end_of_frame(probabilities, top.values);
-    return choice;
-  }
-
-  // GraniteMoeTopKRouter: the softmax is of the chosen logits.
-  [[nodiscard]] Choice choose_first(const Tensor& hidden_states) const {
-    Choice choice;
-    {
-      const Tensor narrow = eager::linear(hidden_states, weight_, {});
-      choice.logits = eager::to_dtype(narrow, DType::fp32);
-    }
-    auto top = eager::topk(choice.logits, top_k_);
-    {
-      const Tensor weights = eager::softmax(top.values, -1, std::nullopt);
-      choice.weights = eager::type_as(weights, hidden_states);
-    }
-    choice.indices = std::move(top.indices);
-    return choice;
-  }
-
-  // MiniMaxM2TopKRouter
-  [[nodiscard]] Choice by_sigmoid(const Tensor& hidden_states, const Tensor& correction) const {
-    Choice choice;
-    choice.logits = eager::linear(hidden_states, weight_, {});
-    Tensor scores;
-    {
-      const Tensor wide = eager::to_dtype(choice.logits, DType::fp32);
-      scores = eager::sigmoid(wide);
-    }
-    Tensor for_choice = eager::add(scores, correction);
-    auto top = eager::topk(for_choice, top_k_);  // whose values have a name, `_`
-    choice.indices = top.indices;
-    choice.weights = eager::gather(scores, 1, choice.indices);
-    normalize_in_place(choice.weights);
-    eager::end_of_frame(scores, for_choice, top.values);
-    return choice;
-  }
-
-  // AfmoeTokenChoiceRouter
-  [[nodiscard]] Choice by_scaled_sigmoid(const Tensor& hidden_states,
-                                         const Tensor& correction) const {
-    Choice choice;
-    {
-      const Tensor states = eager::view(hidden_states, {-1, hidden_states.size(-1)});
-      const Tensor narrow = (*gate_)(states);
-      choice.logits = eager::to_dtype(narrow, DType::fp32);
-    }
-    Tensor scores = eager::sigmoid(choice.logits);
-    eager::Selected top;
-    {
-      const Tensor for_choice = eager::add(scores, correction);
-      top = eager::topk(for_choice, top_k_);
-    }
-    choice.indices = top.indices;
-    choice.weights = eager::gather(scores, 1, choice.indices);
-    Tensor denominator;
-    {
-      const Tensor total = eager::sum(choice.weights, {-1}, eager::KeepDim::yes);
-      denominator = eager::add(total, 1e-20);
-    }
-    choice.weights = eager::div(choice.weights, denominator);
-    choice.weights = eager::mul(choice.weights, 1.0);
-    eager::end_of_frame(top.values, scores, denominator);
-    return choice;
-  }
-
-  // Cohere2MoeTopKRouter
-  [[nodiscard]] Choice score_best(const Tensor& hidden_states) const {
-    Choice choice;
-    choice.logits = eager::linear(hidden_states, weight_, {});
-    auto top = eager::topk(choice.logits, top_k_);
-    Tensor scores = std::move(top.values);
-    if (!scores_by_sigmoid_) {
-      scores = eager::softmax(scores, -1, DType::fp32);
-    } else {
-      scores = eager::sigmoid(scores);
-    }
-    if (scores_by_sigmoid_ && normalizes_) {
-      const Tensor total = eager::sum(scores, {-1}, eager::KeepDim::yes);
-      scores = eager::div(scores, total);
-    }
-    choice.weights = eager::to_dtype(scores, hidden_states.dtype());
-    choice.indices = std::move(top.indices);
-    return choice;
-  }
-
-  ExpertGateCode kind_;
-  std::int64_t top_k_;
-  bool normalizes_;
-  bool scores_by_sigmoid_;
-  Tensor weight_;
-  std::unique_ptr<nn::Linear> gate_;  ///< instead of the weight: AFMoE
-};
-
 /// The parts of a mixture, made in the order in which the family's code makes them.
 class SparseMixture : public FeedForward {
  public:
   SparseMixture(Module* parent, const LlamaConfig& config)
-      : FeedForward(parent, config.code->mixture_name),
+      : FeedForward(parent, config.code->mixture.name),
         averages_(config.averages_shared_experts),
-        shares_first_(config.code->makes_shared_first) {
-    const bool experts_first = config.code->makes_experts_first;
+        shares_first_(config.code->mixture.order == MixtureOrder::shared_early) {
+    const bool experts_first = config.code->mixture.order == MixtureOrder::experts_first;
     if (!experts_first) {
       gate_ = std::make_unique<ExpertGate>(this, config);
     }
@@ -231,13 +68,13 @@ class SparseMixture : public FeedForward {
   }
 
   void make_correction(const LlamaConfig& config) {
-    if (config.code->gate == ExpertGateCode::sigmoid) {
+    if (config.code->mixture.gate == ExpertGateCode::sigmoid) {
       const nn::InModule scope(*this);
       correction_ =
           eager::empty_on(runtime(), context().place, {config.num_experts}, context().dtype);
       register_buffer("e_score_correction_bias", correction_);
     }
-    if (config.code->gate == ExpertGateCode::scaled_sigmoid) {
+    if (config.code->mixture.gate == ExpertGateCode::scaled_sigmoid) {
       const nn::InModule scope(*this);
       const bool is_wide = runtime().transformers >= Release{5, 24};
       correction_ = make_parameter("expert_bias", {config.num_experts},
@@ -319,8 +156,8 @@ GroupedMixture grouped_mixture_of(const LlamaConfig& config) {
           .chosen_groups = config.topk_group,
           .normalizes = config.norm_topk_prob,
           .activation = config.hidden_act,
-          .has_wide_correction = config.code->has_wide_correction,
-          .scales_late = config.code->gate == ExpertGateCode::grouped_late_scale};
+          .correction = config.code->mixture.correction,
+          .scales_late = config.code->mixture.gate == ExpertGateCode::grouped_late_scale};
 }
 
 }  // namespace
@@ -330,8 +167,7 @@ std::unique_ptr<FeedForward> make_feed_forward(Module* parent, std::int64_t laye
   if (!is_mixture(config, layer)) {
     return make_mlp(parent, config);
   }
-  if (config.code->gate == ExpertGateCode::grouped ||
-      config.code->gate == ExpertGateCode::grouped_late_scale) {
+  if (is_grouped(config.code->mixture.gate)) {
     return make_grouped_mixture(parent, grouped_mixture_of(config), config);
   }
   return std::make_unique<SparseMixture>(parent, config);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/models/rotary.hpp"
-#include "workloads/plan/model/families/decoder_code.hpp"
+#include "workloads/plan/model/decoder/position_code.hpp"
 
 namespace highwater::models {
 

@@ -30,6 +30,11 @@ class SelfAttention : public DecoderAttention {
   void make_output();
   void make_norms();
   void make_gate();
+
+  [[nodiscard]] bool views_heads_together() const {
+    return code_.projection.heads == HeadsViewed::together;
+  }
+
   [[nodiscard]] HeadStates project(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_apart(const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates project_columns(const Tensor& hidden_states) const;
@@ -39,12 +44,13 @@ class SelfAttention : public DecoderAttention {
   [[nodiscard]] Tensor heads_of(const Tensor& projected) const;
   [[nodiscard]] Tensor opened(HeadStates& states, const Tensor& output, const Tensor& input) const;
   void normalize(HeadStates& states) const;
+  static void scale_queries(HeadStates& states, const Tensor& scale);
   [[nodiscard]] Tensor project_one(const nn::Linear& projection, const Norm* norm,
                                    const Tensor& hidden_states) const;
   [[nodiscard]] HeadStates with_heads(HeadStates states) const;
 
   LlamaConfig config_;
-  const LlamaCode& code_;
+  const AttentionCode& code_;
   QkNorm qk_norm_;
   bool is_rotated_;
   bool has_sinks_;

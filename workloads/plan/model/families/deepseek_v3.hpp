@@ -34,7 +34,7 @@ struct DeepseekCode {
   LlamaCode frame = kMistralCode;  ///< what is around attention and mixtures
   LatentRotation rotation = LatentRotation::by_configuration;
   LatentGate gate = LatentGate::sigmoid;
-  bool has_wide_correction = false;  ///< the gate's buffer is fp32 whatever the model's type
+  CorrectionType correction = CorrectionType::of_model;
   bool names_normed_latent = false;  ///< which outlives the turned columns: DeepSeek-V2
 };
 

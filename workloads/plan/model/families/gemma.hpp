@@ -8,9 +8,9 @@ namespace highwater {
 const Family& gemma_family();
 
 inline constexpr LlamaCode kGemmaCode{.family = gemma_family,
-                                      .names_positions_last = false,
-                                      .has_scaled_embedding = true,
-                                      .norm = NormKind::gemma};
+                                      .embedding = {.scale = EmbeddingScale::buffer},
+                                      .positions = {.order = PositionOrder::ids_first},
+                                      .block = {.norm = NormKind::gemma}};
 
 inline constexpr std::array kGemmaFields =
     joined(kRopeDecoderFields<LlamaConfig>, std::array{kAttentionBiasField});

@@ -12,15 +12,12 @@ inline constexpr BlockNorms kNormsAround{.after_attention = "post_attention_laye
 
 const Family& gemma2_family();
 
-inline constexpr LlamaCode kGemma2Code{.family = gemma2_family,
-                                       .windows = WindowedLayers::all_but_nth,
-                                       .window_pattern = 2,
-                                       .has_mask_per_kind = true,
-                                       .makes_unused_masks = true,
-                                       .has_scaled_embedding = true,
-                                       .norm = NormKind::gemma,
-                                       .norms = kNormsAround,
-                                       .logits = LogitsCode::soft_capped};
+inline constexpr LlamaCode kGemma2Code{
+    .family = gemma2_family,
+    .embedding = {.scale = EmbeddingScale::buffer},
+    .windows = {.layers = WindowedLayers::all_but_nth, .pattern = 2, .masks = MaskKinds::all},
+    .block = {.norm = NormKind::gemma, .norms = kNormsAround},
+    .head = {.logits = LogitsCode::soft_capped}};
 
 inline LlamaConfig gemma2_defaults() {
   return {.code = &kGemma2Code,
@@ -78,7 +75,7 @@ const Family& vaultgemma_family();
 constexpr LlamaCode vaultgemma_code() {
   LlamaCode code = kGemma2Code;
   code.family = vaultgemma_family;
-  code.norms = {.before_mlp = "pre_feedforward_layernorm"};
+  code.block.norms = {.before_mlp = "pre_feedforward_layernorm"};
   return code;
 }
 
@@ -102,10 +99,10 @@ const Family& gemma3_family();
 constexpr LlamaCode gemma3_code() {
   LlamaCode code = kGemma2Code;
   code.family = gemma3_family;
-  code.window_pattern = 6;
-  code.qk_norm = QkNorm::before_rotation;
-  code.qk_norm_kind = NormKind::gemma;
-  code.tables = RotaryTables::per_kind;
+  code.windows.pattern = 6;
+  code.attention.qk_norm.when = QkNorm::before_rotation;
+  code.attention.qk_norm.kind = NormKind::gemma;
+  code.positions.tables = RotaryTables::per_kind;
   return code;
 }
 
@@ -138,21 +135,15 @@ inline const Family& gemma3_family() {
 
 const Family& gemma4_text_family();
 
-inline constexpr LlamaCode kGemma4TextCode{.family = gemma4_text_family,
-                                           .windows = WindowedLayers::all_but_nth,
-                                           .window_pattern = 6,
-                                           .has_mask_per_kind = true,
-                                           .makes_unused_masks = true,
-                                           .has_scaled_embedding = true,
-                                           .has_layer_inputs = true,
-                                           .has_layer_scalar = true,
-                                           .norm = NormKind::power,
-                                           .norms = kNormsAround,
-                                           .qk_norm = QkNorm::before_rotation,
-                                           .qk_norm_kind = NormKind::power,
-                                           .attention = AttentionCode::normed_values,
-                                           .tables = RotaryTables::per_kind,
-                                           .logits = LogitsCode::soft_capped};
+inline constexpr LlamaCode kGemma4TextCode{
+    .family = gemma4_text_family,
+    .embedding = {.scale = EmbeddingScale::buffer},
+    .windows = {.layers = WindowedLayers::all_but_nth, .pattern = 6, .masks = MaskKinds::all},
+    .positions = {.tables = RotaryTables::per_kind},
+    .block = {.norm = NormKind::power, .norms = kNormsAround, .has_scalar = true},
+    .attention = {.kind = AttentionKind::normed_values,
+                  .qk_norm = {.when = QkNorm::before_rotation, .kind = NormKind::power}},
+    .head = {.logits = LogitsCode::soft_capped}};
 
 inline LlamaConfig gemma4_text_defaults() {
   return {.code = &kGemma4TextCode,
@@ -252,7 +243,6 @@ const Family& gemma4_unified_text_family();
 constexpr LlamaCode gemma4_unified_text_code() {
   LlamaCode code = kGemma4TextCode;
   code.family = gemma4_unified_text_family;
-  code.has_layer_inputs = false;
   return code;
 }
 

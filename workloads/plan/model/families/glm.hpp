@@ -10,10 +10,11 @@ inline constexpr auto kGlmFields = decoder_fields(kAttentionBiasField);
 
 const Family& glm_family();
 
-inline constexpr LlamaCode kGlmCode{.family = glm_family,
-                                    .has_output_bias = false,
-                                    .rotation = Rotation::partial_pairs,
-                                    .mlp = MlpCode::fused_gated};
+inline constexpr LlamaCode kGlmCode{
+    .family = glm_family,
+    .positions = {.rotation = Rotation::partial_pairs},
+    .attention = {.projection = {.biases = AttentionBiases::configured_but_output}},
+    .mlp = {.kind = MlpKind::fused_gated}};
 
 inline LlamaConfig glm_defaults() {
   return {.code = &kGlmCode,
@@ -40,8 +41,8 @@ const Family& glm4_family();
 constexpr LlamaCode glm4_code() {
   LlamaCode code = kGlmCode;
   code.family = glm4_family;
-  code.norms.after_attention = "post_self_attn_layernorm";
-  code.norms.after_mlp = "post_mlp_layernorm";
+  code.block.norms.after_attention = "post_self_attn_layernorm";
+  code.block.norms.after_mlp = "post_mlp_layernorm";
   return code;
 }
 
@@ -62,16 +63,16 @@ inline const Family& glm4_family() {
 
 const Family& cohere_family();
 
-inline constexpr LlamaCode kCohereCode{.family = cohere_family,
-                                       .norm = NormKind::layer_in_steps,
-                                       .norms = {.before_mlp = nullptr},
-                                       .residual = Residual::parallel,
-                                       .qk_norm = QkNorm::per_head,
-                                       .has_optional_qk_norm = true,
-                                       .qk_norm_kind = NormKind::layer_in_steps,
-                                       .rotation = Rotation::wide_pairs,
-                                       .tables = RotaryTables::interleaved,
-                                       .logits = LogitsCode::scaled};
+inline constexpr LlamaCode kCohereCode{
+    .family = cohere_family,
+    .positions = {.rotation = Rotation::wide_pairs, .tables = RotaryTables::interleaved},
+    .block = {.norm = NormKind::layer_in_steps,
+              .norms = {.before_mlp = nullptr},
+              .residual = Residual::parallel},
+    .attention = {.qk_norm = {.when = QkNorm::per_head,
+                              .is_optional = true,
+                              .kind = NormKind::layer_in_steps}},
+    .head = {.logits = LogitsCode::scaled}};
 
 inline LlamaConfig cohere_defaults() {
   return {.code = &kCohereCode,
@@ -106,11 +107,10 @@ const Family& cohere2_family();
 constexpr LlamaCode cohere2_code() {
   LlamaCode code = kCohereCode;
   code.family = cohere2_family;
-  code.windows = WindowedLayers::all_but_nth;
-  code.has_mask_per_kind = true;
-  code.makes_unused_masks = true;
-  code.qk_norm = QkNorm::none;
-  code.rotated = RotatedLayers::windowed;
+  code.windows.layers = WindowedLayers::all_but_nth;
+  code.windows.masks = MaskKinds::all;
+  code.attention.qk_norm.when = QkNorm::none;
+  code.positions.rotated = RotatedLayers::windowed;
   return code;
 }
 

@@ -10,23 +10,20 @@ namespace highwater {
 
 const Family& gpt_neox_family();
 
-inline constexpr LlamaCode kGptNeoxCode{.family = gpt_neox_family,
-                                        .names_positions_last = false,
-                                        .names_hidden_dropout = true,
-                                        .norm = NormKind::layer,
-                                        .norms_made = NormsMade::first,
-                                        .residual = Residual::two_norms,
-                                        .projection = QkvProjection::head_parts,
-                                        .rotation = Rotation::partial_inside,
-                                        .mlp = MlpCode::plain,
-                                        .widen_name = "dense_h_to_4h",
-                                        .narrow_name = "dense_4h_to_h",
-                                        .attention_name = "attention",
-                                        .fused_name = "query_key_value",
-                                        .output_name = "dense",
-                                        .model_name = "gpt_neox",
-                                        .embedding_name = "embed_in",
-                                        .last_norm_name = "final_layer_norm"};
+inline constexpr LlamaCode kGptNeoxCode{
+    .family = gpt_neox_family,
+    .model_name = "gpt_neox",
+    .embedding = {.name = "embed_in", .dropout = DropoutName::hidden_states},
+    .positions = {.order = PositionOrder::ids_first, .rotation = Rotation::partial_inside},
+    .block = {.norm = NormKind::layer,
+              .norms_made = NormsMade::first,
+              .residual = Residual::two_norms},
+    .attention = {.name = "attention",
+                  .projection = {.qkv = QkvProjection::head_parts,
+                                 .fused_name = "query_key_value",
+                                 .output_name = "dense"}},
+    .mlp = {.kind = MlpKind::plain, .widen_name = "dense_h_to_4h", .narrow_name = "dense_4h_to_h"},
+    .last_norm = {.name = "final_layer_norm"}};
 
 inline LlamaConfig gpt_neox_defaults() {
   return {.code = &kGptNeoxCode,
@@ -85,23 +82,21 @@ inline const Family& gpt_neox_family() {
 
 const Family& gpt_neox_japanese_family();
 
-inline constexpr LlamaCode kGptNeoxJapaneseCode{.family = gpt_neox_japanese_family,
-                                                .names_positions_last = false,
-                                                .norm = NormKind::layer,
-                                                .norms_made = NormsMade::first,
-                                                .residual = Residual::named_dropout,
-                                                .attention = AttentionCode::baddbmm,
-                                                .projection = QkvProjection::head_parts,
-                                                .rotation = Rotation::partial_rebound,
-                                                .mlp = MlpCode::plain,
-                                                .widen_name = "dense_h_to_4h",
-                                                .narrow_name = "dense_4h_to_h",
-                                                .attention_name = "attention",
-                                                .fused_name = "query_key_value",
-                                                .output_name = "dense",
-                                                .model_name = "gpt_neox_japanese",
-                                                .embedding_name = "embed_in",
-                                                .last_norm_name = "final_layer_norm"};
+inline constexpr LlamaCode kGptNeoxJapaneseCode{
+    .family = gpt_neox_japanese_family,
+    .model_name = "gpt_neox_japanese",
+    .embedding = {.name = "embed_in"},
+    .positions = {.order = PositionOrder::ids_first, .rotation = Rotation::partial_rebound},
+    .block = {.norm = NormKind::layer,
+              .norms_made = NormsMade::first,
+              .residual = Residual::named_dropout},
+    .attention = {.name = "attention",
+                  .kind = AttentionKind::baddbmm,
+                  .projection = {.qkv = QkvProjection::head_parts,
+                                 .fused_name = "query_key_value",
+                                 .output_name = "dense"}},
+    .mlp = {.kind = MlpKind::plain, .widen_name = "dense_h_to_4h", .narrow_name = "dense_4h_to_h"},
+    .last_norm = {.name = "final_layer_norm"}};
 
 inline LlamaConfig gpt_neox_japanese_defaults() {
   return {.code = &kGptNeoxJapaneseCode,

@@ -15,11 +15,11 @@ inline constexpr ConfigField kChosenGroupsField = field<&LlamaConfig::topk_group
 
 const Family& dots1_family();
 
-inline constexpr LlamaCode kDots1Code{.family = dots1_family,
-                                      .windows = WindowedLayers::late,
-                                      .has_mask_per_kind = true,
-                                      .qk_norm = QkNorm::in_projection,
-                                      .gate = ExpertGateCode::grouped};
+inline constexpr LlamaCode kDots1Code{
+    .family = dots1_family,
+    .windows = {.layers = WindowedLayers::late, .masks = MaskKinds::used},
+    .attention = {.qk_norm = {.when = QkNorm::in_projection}},
+    .mixture = {.gate = ExpertGateCode::grouped}};
 
 inline LlamaConfig dots1_defaults() {
   return {.code = &kDots1Code,
@@ -48,13 +48,12 @@ inline const Family& dots1_family() {
 
 const Family& glm4_moe_family();
 
-inline constexpr LlamaCode kGlm4MoeCode{.family = glm4_moe_family,
-                                        .has_output_bias = false,
-                                        .qk_norm = QkNorm::before_transpose,
-                                        .has_optional_qk_norm = true,
-                                        .rotation = Rotation::partial_inside,
-                                        .gate = ExpertGateCode::grouped,
-                                        .has_wide_correction = true};
+inline constexpr LlamaCode kGlm4MoeCode{
+    .family = glm4_moe_family,
+    .positions = {.rotation = Rotation::partial_inside},
+    .attention = {.projection = {.biases = AttentionBiases::configured_but_output},
+                  .qk_norm = {.when = QkNorm::before_transpose, .is_optional = true}},
+    .mixture = {.gate = ExpertGateCode::grouped, .correction = CorrectionType::fp32}};
 
 inline LlamaConfig glm4_moe_defaults() {
   return {.code = &kGlm4MoeCode,
@@ -88,10 +87,10 @@ inline const Family& glm4_moe_family() {
 
 const Family& solar_open_family();
 
-inline constexpr LlamaCode kSolarOpenCode{.family = solar_open_family,
-                                          .has_output_bias = false,
-                                          .gate = ExpertGateCode::grouped,
-                                          .has_wide_correction = true};
+inline constexpr LlamaCode kSolarOpenCode{
+    .family = solar_open_family,
+    .attention = {.projection = {.biases = AttentionBiases::configured_but_output}},
+    .mixture = {.gate = ExpertGateCode::grouped, .correction = CorrectionType::fp32}};
 
 inline LlamaConfig solar_open_defaults() {
   return {.code = &kSolarOpenCode,

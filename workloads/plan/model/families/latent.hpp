@@ -19,7 +19,7 @@ constexpr FamilyOf<DeepseekV3Config> deepseek_relative(std::string_view name,
 const Family& glm4_moe_lite_family();
 
 inline constexpr DeepseekCode kGlm4MoeLiteCode{.family = glm4_moe_lite_family,
-                                               .has_wide_correction = true};
+                                               .correction = CorrectionType::fp32};
 
 inline DeepseekV3Config glm4_moe_lite_defaults() {
   return {.code = &kGlm4MoeLiteCode,
@@ -91,9 +91,9 @@ const Family& minicpm3_family();
 constexpr DeepseekCode minicpm3_code() {
   DeepseekCode code{.family = minicpm3_family, .names_normed_latent = true};
   code.frame = kLlamaCode;
-  code.frame.has_scaled_embedding = true;
-  code.frame.multiplies_residual = true;
-  code.frame.divides_states = true;
+  code.frame.embedding.scale = EmbeddingScale::buffer;
+  code.frame.block.scale = ResidualScale::part;
+  code.frame.head.input = HeadInput::divided_states;
   return code;
 }
 
@@ -102,7 +102,7 @@ inline constexpr DeepseekCode kMinicpm3Code = minicpm3_code();
 /// The same with an integer as the embedding's factor.
 constexpr DeepseekCode minicpm3_integer_code() {
   DeepseekCode code = kMinicpm3Code;
-  code.frame.has_integer_scale = true;
+  code.frame.embedding.scale = EmbeddingScale::integer_buffer;
   return code;
 }
 
@@ -165,7 +165,7 @@ constexpr DeepseekCode deepseek_v2_code() {
                     .gate = LatentGate::softmax,
                     .names_normed_latent = true};
   code.frame = kLlamaCode;
-  code.frame.tables = RotaryTables::complex_numbers;
+  code.frame.positions.tables = RotaryTables::complex_numbers;
   return code;
 }
 

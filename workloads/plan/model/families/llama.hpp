@@ -31,7 +31,8 @@ inline void check_llama(const LlamaConfig& config, ModelProblems& problems) {
 
 /// What Megatron Bridge makes of the family: rope, RMSNorm, swiglu, no biases.
 inline std::optional<megatron::Config> llama_in_megatron(const LlamaConfig& c) {
-  if (c.hidden_act != Activation::silu || c.code->qk_norm != QkNorm::none || c.mlp_bias) {
+  if (c.hidden_act != Activation::silu || c.code->attention.qk_norm.when != QkNorm::none ||
+      c.mlp_bias) {
     return std::nullopt;
   }
   return megatron::Config{.layers = c.num_hidden_layers,
@@ -43,7 +44,7 @@ inline std::optional<megatron::Config> llama_in_megatron(const LlamaConfig& c) {
                           .vocab = c.vocab_size,
                           .rms_norm = true,
                           .gated = true,
-                          .qkv_bias = c.attention_bias || c.code->has_qkv_bias,
+                          .qkv_bias = has_qkv_bias(c),
                           .tied = c.tie_word_embeddings,
                           .attention_dropout = c.attention_dropout};
 }
@@ -89,7 +90,8 @@ inline TorchtitanConfig to_torchtitan(const LlamaConfig& config) {
 /// What of `config` torchtune's decoder cannot do, one sentence each.
 inline std::vector<std::string> torchtune_problems(const LlamaConfig& config) {
   ModelProblems problems;
-  if (config.code->norm != NormKind::llama || config.code->qk_norm != QkNorm::none) {
+  if (config.code->block.norm != NormKind::llama ||
+      config.code->attention.qk_norm.when != QkNorm::none) {
     problems.add(
         "torchtune's decoder is simulated for LLaMA, Mistral and Qwen2, this model is of "
         "family {}; use --model-code hf",

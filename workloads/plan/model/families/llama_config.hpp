@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "workloads/plan/model/families/decoder_code.hpp"
+#include "workloads/plan/model/decoder/decoder_code.hpp"
 #include "workloads/plan/model/families/rope_decoder.hpp"
 
 namespace highwater {
@@ -79,19 +79,13 @@ inline bool is_listed_as_rotated(const LlamaConfig& config, std::int64_t layer) 
                                        : config.rotated_layers[static_cast<std::size_t>(layer)];
 }
 
-/// Whether a window needs use_sliding_window as well.
-constexpr bool has_switch(WindowedLayers windows) {
-  return windows == WindowedLayers::listed || windows == WindowedLayers::unrotated ||
-         windows == WindowedLayers::switched || windows == WindowedLayers::early_alternate;
-}
-
 /// Whether `layer` is one of those that get the window.
 inline bool has_window(const LlamaConfig& config, std::int64_t layer) {
-  const LlamaCode& code = *config.code;
+  const WindowCode& code = config.code->windows;
   if (!config.sliding_layers.empty()) {
     return config.sliding_layers[static_cast<std::size_t>(layer)];
   }
-  switch (code.windows) {
+  switch (code.layers) {
     case WindowedLayers::none:
       return false;
     case WindowedLayers::all:
@@ -103,9 +97,9 @@ inline bool has_window(const LlamaConfig& config, std::int64_t layer) {
     case WindowedLayers::late:
       return layer >= config.max_window_layers;
     case WindowedLayers::all_but_nth:
-      return (layer + 1) % code.window_pattern != 0;
+      return (layer + 1) % code.pattern != 0;
     case WindowedLayers::all_but_first_of:
-      return layer % code.window_pattern != 0;
+      return layer % code.pattern != 0;
     case WindowedLayers::unrotated:
       return !is_listed_as_rotated(config, layer);
   }
@@ -114,7 +108,7 @@ inline bool has_window(const LlamaConfig& config, std::int64_t layer) {
 
 /// The window of `layer`, absent if it attends to everything before it.
 inline std::optional<std::int64_t> window_of(const LlamaConfig& config, std::int64_t layer) {
-  const bool is_off = has_switch(config.code->windows) && !config.use_sliding_window;
+  const bool is_off = has_switch(config.code->windows.layers) && !config.use_sliding_window;
   return !is_off && has_window(config, layer) ? config.sliding_window : std::nullopt;
 }
 
@@ -122,14 +116,14 @@ inline std::optional<std::int64_t> window_of(const LlamaConfig& config, std::int
 inline bool is_mixture(const LlamaConfig& config, std::int64_t layer) {
   const bool is_listed_dense =
       std::ranges::find(config.mlp_only_layers, layer) != config.mlp_only_layers.end();
-  return config.code->gate != ExpertGateCode::none && config.num_experts > 0 &&
+  return config.code->mixture.gate != ExpertGateCode::none && config.num_experts > 0 &&
          layer >= config.first_k_dense_replace && !is_listed_dense &&
          (layer + 1) % config.decoder_sparse_step == 0;
 }
 
 /// Whether `layer` turns queries and keys by their positions.
 inline bool is_rotated(const LlamaConfig& config, std::int64_t layer) {
-  switch (config.code->rotated) {
+  switch (config.code->positions.rotated) {
     case RotatedLayers::all:
       return true;
     case RotatedLayers::listed:
@@ -146,7 +140,8 @@ inline bool is_rotated(const LlamaConfig& config, std::int64_t layer) {
 
 /// The key-value heads of `layer`.
 inline std::int64_t kv_heads_of(const LlamaConfig& config, std::int64_t layer) {
-  const bool doubles = config.code->doubles_windowed_heads && has_window(config, layer);
+  const bool doubles = config.code->attention.heads == KeyValueHeads::doubled_in_windows &&
+                       has_window(config, layer);
   return kv_heads_of(config) * (doubles ? 2 : 1);
 }
 
@@ -163,8 +158,9 @@ inline std::int64_t value_dim_of(const LlamaConfig& config) {
 
 /// Whether attention of `layer` has sinks.
 inline bool has_sinks(const LlamaConfig& config, std::int64_t layer) {
-  return config.code->sinks == SinkCode::rescaled ||
-         (config.code->sinks == SinkCode::in_softmax && has_window(config, layer));
+  const SinkCode sinks = config.code->attention.sinks;
+  return sinks == SinkCode::rescaled ||
+         (sinks == SinkCode::in_softmax && has_window(config, layer));
 }
 
 /// The columns of a head that are turned.
@@ -185,11 +181,12 @@ inline std::int64_t expert_width(const LlamaConfig& config) {
 /// The norms of a block. A parallel block has one, StableLM's and GPT-NeoX's by their
 /// configuration; HyperCLOVA X has two more if its configuration says so.
 inline BlockNorms norms_of(const LlamaConfig& config) {
-  BlockNorms norms = config.code->norms;
-  if (config.code->residual == Residual::kept_attention && config.use_parallel_residual) {
+  const BlockCode& code = config.code->block;
+  BlockNorms norms = code.norms;
+  if (code.residual == Residual::kept_attention && config.use_parallel_residual) {
     norms.before_mlp = nullptr;
   }
-  if (config.code->has_optional_post_norms && !config.use_post_norm) {
+  if (code.post_norms == PostNorms::configured && !config.use_post_norm) {
     norms.after_attention = nullptr;
     norms.after_mlp = nullptr;
   }
@@ -198,8 +195,8 @@ inline BlockNorms norms_of(const LlamaConfig& config) {
 
 /// When queries and keys pass a norm; some configurations switch it on.
 inline QkNorm qk_norm_of(const LlamaConfig& config) {
-  const bool is_off = config.code->has_optional_qk_norm && !config.use_qk_norm;
-  return is_off ? QkNorm::none : config.code->qk_norm;
+  const QkNormCode& code = config.code->attention.qk_norm;
+  return code.is_optional && !config.use_qk_norm ? QkNorm::none : code.when;
 }
 
 }  // namespace highwater

@@ -13,7 +13,7 @@ inline constexpr auto kBiasedFields = decoder_fields(kAttentionBiasField, kMlpBi
 
 const Family& arcee_family();
 
-inline constexpr LlamaCode kArceeCode{.family = arcee_family, .mlp = MlpCode::plain};
+inline constexpr LlamaCode kArceeCode{.family = arcee_family, .mlp = {.kind = MlpKind::plain}};
 
 inline LlamaConfig arcee_defaults() {
   return {.code = &kArceeCode,
@@ -36,9 +36,10 @@ const Family& apertus_family();
 
 inline constexpr LlamaCode kApertusCode{
     .family = apertus_family,
-    .norms = {.before_attention = "attention_layernorm", .before_mlp = "feedforward_layernorm"},
-    .qk_norm = QkNorm::before_rotation,
-    .mlp = MlpCode::plain};
+    .block = {.norms = {.before_attention = "attention_layernorm",
+                        .before_mlp = "feedforward_layernorm"}},
+    .attention = {.qk_norm = {.when = QkNorm::before_rotation}},
+    .mlp = {.kind = MlpKind::plain}};
 
 inline LlamaConfig apertus_defaults() {
   return {.code = &kApertusCode,
@@ -117,11 +118,10 @@ inline const Family& iquestcoder_family() {
 
 const Family& cwm_family();
 
-inline constexpr LlamaCode kCwmCode{.family = cwm_family,
-                                    .windows = WindowedLayers::all_but_first_of,
-                                    .has_mask_per_kind = true,
-                                    .makes_unused_masks = true,
-                                    .names_positions_last = false};
+inline constexpr LlamaCode kCwmCode{
+    .family = cwm_family,
+    .windows = {.layers = WindowedLayers::all_but_first_of, .masks = MaskKinds::all},
+    .positions = {.order = PositionOrder::ids_first}};
 
 inline LlamaConfig cwm_defaults() {
   return {.code = &kCwmCode,
@@ -151,11 +151,10 @@ inline const Family& cwm_family() {
 
 const Family& ministral_family();
 
-inline constexpr LlamaCode kMinistralCode{.family = ministral_family,
-                                          .windows = WindowedLayers::all,
-                                          .has_mask_per_kind = true,
-                                          .makes_unused_masks = true,
-                                          .names_positions_last = false};
+inline constexpr LlamaCode kMinistralCode{
+    .family = ministral_family,
+    .windows = {.layers = WindowedLayers::all, .masks = MaskKinds::all},
+    .positions = {.order = PositionOrder::ids_first}};
 
 inline LlamaConfig ministral_defaults() {
   return {.code = &kMinistralCode,
@@ -179,7 +178,8 @@ inline const Family& ministral_family() {
 const Family& ernie4_5_family();
 
 inline constexpr LlamaCode kErnie45Code{
-    .family = ernie4_5_family, .rotation = Rotation::pairs_cast, .tables = RotaryTables::wide};
+    .family = ernie4_5_family,
+    .positions = {.rotation = Rotation::pairs_cast, .tables = RotaryTables::wide}};
 
 inline LlamaConfig ernie4_5_defaults() {
   return {.code = &kErnie45Code,
@@ -210,10 +210,10 @@ inline const Family& ernie4_5_family() {
 const Family& granite_family();
 
 inline constexpr LlamaCode kGraniteCode{.family = granite_family,
-                                        .names_positions_last = false,
-                                        .multiplies_embedding = true,
-                                        .multiplies_residual = true,
-                                        .logits = LogitsCode::scaled};
+                                        .embedding = {.scale = EmbeddingScale::number},
+                                        .positions = {.order = PositionOrder::ids_first},
+                                        .block = {.scale = ResidualScale::part},
+                                        .head = {.logits = LogitsCode::scaled}};
 
 inline LlamaConfig granite_defaults() {
   return {.code = &kGraniteCode};
@@ -230,12 +230,12 @@ const Family& hyperclovax_family();
 
 inline constexpr LlamaCode kHyperclovaxCode{
     .family = hyperclovax_family,
-    .names_positions_last = false,
-    .multiplies_embedding = true,
-    .multiplies_residual = true,
-    .norms = {.after_attention = "post_norm1", .after_mlp = "post_norm2"},
-    .has_optional_post_norms = true,
-    .logits = LogitsCode::scaled};
+    .embedding = {.scale = EmbeddingScale::number},
+    .positions = {.order = PositionOrder::ids_first},
+    .block = {.norms = {.after_attention = "post_norm1", .after_mlp = "post_norm2"},
+              .post_norms = PostNorms::configured,
+              .scale = ResidualScale::part},
+    .head = {.logits = LogitsCode::scaled}};
 
 inline LlamaConfig hyperclovax_defaults() {
   return {.code = &kHyperclovaxCode};
@@ -255,10 +255,11 @@ inline const Family& hyperclovax_family() {
 
 const Family& helium_family();
 
-inline constexpr LlamaCode kHeliumCode{.family = helium_family,
-                                       .has_output_bias = false,
-                                       .norm = NormKind::wide_weight,
-                                       .rotation = Rotation::pairs};
+inline constexpr LlamaCode kHeliumCode{
+    .family = helium_family,
+    .positions = {.rotation = Rotation::pairs},
+    .block = {.norm = NormKind::wide_weight},
+    .attention = {.projection = {.biases = AttentionBiases::configured_but_output}}};
 
 inline LlamaConfig helium_defaults() {
   return {.code = &kHeliumCode,
@@ -285,9 +286,9 @@ inline const Family& helium_family() {
 const Family& hunyuan_family();
 
 inline constexpr LlamaCode kHunyuanCode{.family = hunyuan_family,
-                                        .qk_norm = QkNorm::after_rotation,
-                                        .q_norm_name = "query_layernorm",
-                                        .k_norm_name = "key_layernorm"};
+                                        .attention = {.qk_norm = {.when = QkNorm::after_rotation,
+                                                                  .query_name = "query_layernorm",
+                                                                  .key_name = "key_layernorm"}}};
 
 inline LlamaConfig hunyuan_defaults() {
   return {.code = &kHunyuanCode, .vocab_size = 290943, .pad_token_id = 0};
@@ -307,7 +308,9 @@ inline const Family& hunyuan_family() {
 const Family& seed_oss_family();
 
 inline constexpr LlamaCode kSeedOssCode{
-    .family = seed_oss_family, .has_output_bias = false, .drops_output = true};
+    .family = seed_oss_family,
+    .block = {.dropout = ResidualDropout::ends_the_part},
+    .attention = {.projection = {.biases = AttentionBiases::configured_but_output}}};
 
 inline LlamaConfig seed_oss_defaults() {
   return {.code = &kSeedOssCode,
@@ -340,10 +343,10 @@ inline const Family& seed_oss_family() {
 
 const Family& smollm3_family();
 
-inline constexpr LlamaCode kSmollm3Code{.family = smollm3_family,
-                                        .windows = WindowedLayers::unrotated,
-                                        .has_mask_per_kind = true,
-                                        .rotated = RotatedLayers::listed};
+inline constexpr LlamaCode kSmollm3Code{
+    .family = smollm3_family,
+    .windows = {.layers = WindowedLayers::unrotated, .masks = MaskKinds::used},
+    .positions = {.rotated = RotatedLayers::listed}};
 
 inline LlamaConfig smollm3_defaults() {
   return {.code = &kSmollm3Code,
@@ -374,7 +377,7 @@ inline const Family& smollm3_family() {
 const Family& diffllama_family();
 
 inline constexpr LlamaCode kDiffllamaCode{.family = diffllama_family,
-                                          .attention = AttentionCode::differential};
+                                          .attention = {.kind = AttentionKind::differential}};
 
 inline LlamaConfig diffllama_defaults() {
   return {.code = &kDiffllamaCode,
@@ -410,7 +413,7 @@ inline const Family& diffllama_family() {
 
 const Family& bitnet_family();
 
-inline constexpr LlamaCode kBitnetCode{.family = bitnet_family, .has_sub_norms = true};
+inline constexpr LlamaCode kBitnetCode{.family = bitnet_family, .block = {.has_sub_norms = true}};
 
 inline LlamaConfig bitnet_defaults() {
   return {.code = &kBitnetCode,

@@ -28,26 +28,31 @@ inline std::int64_t qk_norm_elements(const LlamaConfig& c) {
   const std::int64_t kv_heads = covers_heads ? kv_heads_of(c) : 1;
   return qk_norm_of(c) == QkNorm::none
              ? 0
-             : norm_elements(c.code->qk_norm_kind, heads * head_dim_of(c)) +
-                   norm_elements(c.code->qk_norm_kind, kv_heads * head_dim_of(c));
+             : norm_elements(c.code->attention.qk_norm.kind, heads * head_dim_of(c)) +
+                   norm_elements(c.code->attention.qk_norm.kind, kv_heads * head_dim_of(c));
 }
 
 inline bool has_output_bias(const LlamaConfig& c) {
   return c.attention_out_bias ||
-         (c.attention_bias && c.code->has_output_bias && !c.code->has_qkv_bias);
+         (c.attention_bias && c.code->attention.projection.biases == AttentionBiases::configured);
+}
+
+/// Whatever a configuration says.
+inline bool always_has_qkv_bias(const LlamaCode& code) {
+  return code.attention.projection.biases == AttentionBiases::always_but_output;
 }
 
 inline bool has_qkv_bias(const LlamaConfig& c) {
-  return c.attention_bias || c.code->has_qkv_bias;
+  return c.attention_bias || always_has_qkv_bias(*c.code);
 }
 
 inline std::int64_t llama_biases_per_layer(const LlamaConfig& c) {
   const std::int64_t qkv = head_dim_of(c) * (c.num_attention_heads + 2 * kv_heads_of(c));
-  const std::int64_t widened = (c.code->mlp == MlpCode::plain ? 1 : 2) * c.intermediate_size;
+  const std::int64_t widened = (c.code->mlp.kind == MlpKind::plain ? 1 : 2) * c.intermediate_size;
   const std::int64_t gates =
-      c.code->attention_gate == AttentionGate::biased ? c.num_attention_heads : 0;
+      c.code->attention.gate == AttentionGate::biased ? c.num_attention_heads : 0;
   const std::int64_t shares =
-      c.code->attention == AttentionCode::differential ? 4 * head_dim_of(c) : 0;
+      c.code->attention.kind == AttentionKind::differential ? 4 * head_dim_of(c) : 0;
   const std::int64_t activation = c.hidden_act == Activation::xielu ? 2 : 0;
   return gates + shares + activation + (has_qkv_bias(c) ? qkv : 0) +
          (has_output_bias(c) ? c.hidden_size : 0) + (c.mlp_bias ? widened + c.hidden_size : 0);
@@ -74,7 +79,8 @@ inline std::int64_t mixture_weights(const LlamaConfig& c) {
 inline std::int64_t score_biases(const LlamaConfig& c) {
   std::int64_t biases = 0;
   for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
-    const bool has_bias = c.code->gate == ExpertGateCode::scaled_sigmoid && is_mixture(c, layer);
+    const bool has_bias =
+        c.code->mixture.gate == ExpertGateCode::scaled_sigmoid && is_mixture(c, layer);
     biases += has_bias ? c.num_experts : 0;
   }
   return biases;
@@ -82,7 +88,7 @@ inline std::int64_t score_biases(const LlamaConfig& c) {
 
 /// Weights of the feed-forward parts of all layers.
 inline std::int64_t feed_forward_weights(const LlamaConfig& c) {
-  const std::int64_t matrices = c.code->mlp == MlpCode::plain ? 2 : 3;
+  const std::int64_t matrices = c.code->mlp.kind == MlpKind::plain ? 2 : 3;
   std::int64_t weights = 0;
   for (std::int64_t layer = 0; layer < c.num_hidden_layers; ++layer) {
     weights +=
@@ -135,19 +141,19 @@ inline ParameterCount llama_parameters(const LlamaConfig& c) {
   count.bias = all_sinks(c);
   count.linear += feed_forward_weights(c);
   count.linear +=
-      c.code->attention_gate == AttentionGate::none
+      c.code->attention.gate == AttentionGate::none
           ? 0
           : c.num_hidden_layers * c.hidden_size * c.num_attention_heads * head_dim_of(c);
   count.bias += c.num_hidden_layers * llama_biases_per_layer(c) + score_biases(c);
-  count.bias += c.code->has_head_bias ? c.vocab_size : 0;
-  count.bias += c.code->attention == AttentionCode::baddbmm ? c.hidden_size : 0;
-  count.norm =
-      (norms_per_layer(c) * c.num_hidden_layers + 1) * norm_elements(c.code->norm, c.hidden_size);
+  count.bias += c.code->head.has_bias ? c.vocab_size : 0;
+  count.bias += c.code->attention.kind == AttentionKind::baddbmm ? c.hidden_size : 0;
+  count.norm = (norms_per_layer(c) * c.num_hidden_layers + 1) *
+               norm_elements(c.code->block.norm, c.hidden_size);
   count.norm +=
       c.global_head_dim ? kinds_of_qk_norms(c) : c.num_hidden_layers * qk_norm_elements(c);
   add_layer_inputs(count, c);
   count.norm +=
-      c.code->has_sub_norms ? c.num_hidden_layers * (c.hidden_size + c.intermediate_size) : 0;
+      c.code->block.has_sub_norms ? c.num_hidden_layers * (c.hidden_size + c.intermediate_size) : 0;
   return count;
 }
 

@@ -7,8 +7,9 @@ namespace highwater {
 
 const Family& mistral_family();
 
-inline constexpr LlamaCode kMistralCode{
-    .family = mistral_family, .windows = WindowedLayers::all, .names_positions_last = false};
+inline constexpr LlamaCode kMistralCode{.family = mistral_family,
+                                        .windows = {.layers = WindowedLayers::all},
+                                        .positions = {.order = PositionOrder::ids_first}};
 
 inline constexpr std::array kMistralFields =
     joined(kRopeDecoderFields<LlamaConfig>, std::array{kSlidingWindowField<LlamaConfig>});

@@ -54,13 +54,12 @@ constexpr Family mixture_record() {
 
 const Family& qwen2_moe_family();
 
-inline constexpr LlamaCode kQwen2MoeCode{.family = qwen2_moe_family,
-                                         .windows = WindowedLayers::early_alternate,
-                                         .has_output_bias = false,
-                                         .has_mask_per_kind = true,
-                                         .makes_unused_masks = true,
-                                         .names_positions_last = false,
-                                         .gate = ExpertGateCode::softmax};
+inline constexpr LlamaCode kQwen2MoeCode{
+    .family = qwen2_moe_family,
+    .windows = {.layers = WindowedLayers::early_alternate, .masks = MaskKinds::all},
+    .positions = {.order = PositionOrder::ids_first},
+    .attention = {.projection = {.biases = AttentionBiases::configured_but_output}},
+    .mixture = {.gate = ExpertGateCode::softmax}};
 
 inline LlamaConfig qwen2_moe_defaults() {
   return {.code = &kQwen2MoeCode,
@@ -96,12 +95,12 @@ inline const Family& qwen2_moe_family() {
 
 const Family& qwen3_moe_family();
 
-inline constexpr LlamaCode kQwen3MoeCode{.family = qwen3_moe_family,
-                                         .windows = WindowedLayers::switched,
-                                         .names_positions_last = false,
-                                         .qk_norm = QkNorm::in_projection,
-                                         .gate = ExpertGateCode::softmax,
-                                         .makes_experts_first = true};
+inline constexpr LlamaCode kQwen3MoeCode{
+    .family = qwen3_moe_family,
+    .windows = {.layers = WindowedLayers::switched},
+    .positions = {.order = PositionOrder::ids_first},
+    .attention = {.qk_norm = {.when = QkNorm::in_projection}},
+    .mixture = {.gate = ExpertGateCode::softmax, .order = MixtureOrder::experts_first}};
 
 inline LlamaConfig qwen3_moe_defaults() {
   return {.code = &kQwen3MoeCode,
@@ -136,9 +135,9 @@ inline const Family& qwen3_moe_family() {
 const Family& olmoe_family();
 
 inline constexpr LlamaCode kOlmoeCode{.family = olmoe_family,
-                                      .qk_norm = QkNorm::whole,
-                                      .views_heads_late = true,
-                                      .gate = ExpertGateCode::softmax};
+                                      .attention = {.projection = {.heads = HeadsViewed::together},
+                                                    .qk_norm = {.when = QkNorm::whole}},
+                                      .mixture = {.gate = ExpertGateCode::softmax}};
 
 inline LlamaConfig olmoe_defaults() {
   return {.code = &kOlmoeCode,
@@ -180,7 +179,7 @@ const Family& flex_olmo_family();
 constexpr LlamaCode flex_olmo_code() {
   LlamaCode code = kOlmo2Code;
   code.family = flex_olmo_family;
-  code.gate = ExpertGateCode::softmax;
+  code.mixture.gate = ExpertGateCode::softmax;
   return code;
 }
 
@@ -206,12 +205,12 @@ inline const Family& flex_olmo_family() {
 
 const Family& minimax_m2_family();
 
-inline constexpr LlamaCode kMinimaxM2Code{.family = minimax_m2_family,
-                                          .names_positions_last = false,
-                                          .qk_norm = QkNorm::whole,
-                                          .views_heads_late = true,
-                                          .rotation = Rotation::partial_inside,
-                                          .gate = ExpertGateCode::sigmoid};
+inline constexpr LlamaCode kMinimaxM2Code{
+    .family = minimax_m2_family,
+    .positions = {.order = PositionOrder::ids_first, .rotation = Rotation::partial_inside},
+    .attention = {.projection = {.heads = HeadsViewed::together},
+                  .qk_norm = {.when = QkNorm::whole}},
+    .mixture = {.gate = ExpertGateCode::sigmoid}};
 
 inline LlamaConfig minimax_m2_defaults() {
   return {.code = &kMinimaxM2Code,
@@ -241,14 +240,14 @@ inline const Family& minimax_m2_family() {
 
 const Family& granitemoe_family();
 
-inline constexpr LlamaCode kGranitemoeCode{.family = granitemoe_family,
-                                           .multiplies_embedding_late = true,
-                                           .multiplies_residual = true,
-                                           .norms_made = NormsMade::in_between,
-                                           .logits = LogitsCode::scaled,
-                                           .gate = ExpertGateCode::topk_first,
-                                           .gate_name = "router",
-                                           .mixture_name = "block_sparse_moe"};
+inline constexpr LlamaCode kGranitemoeCode{
+    .family = granitemoe_family,
+    .embedding = {.scale = EmbeddingScale::number_behind_masks},
+    .block = {.norms_made = NormsMade::in_between, .scale = ResidualScale::part},
+    .mixture = {.name = "block_sparse_moe",
+                .gate = ExpertGateCode::topk_first,
+                .gate_name = "router"},
+    .head = {.logits = LogitsCode::scaled}};
 
 inline LlamaConfig granitemoe_defaults() {
   return {.code = &kGranitemoeCode, .num_experts = 8, .num_experts_per_tok = 2};
@@ -269,7 +268,7 @@ const Family& granitemoeshared_family();
 constexpr LlamaCode granitemoeshared_code() {
   LlamaCode code = kGranitemoeCode;
   code.family = granitemoeshared_family;
-  code.names_fed_states = true;
+  code.block.names_fed_states = true;
   return code;
 }
 

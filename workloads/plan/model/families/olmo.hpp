@@ -17,11 +17,11 @@ inline LlamaConfig olmo_defaults_of(const LlamaCode& code) {
 
 const Family& olmo_family();
 
-inline constexpr LlamaCode kOlmoCode{.family = olmo_family,
-                                     .norm = NormKind::layer_plain,
-                                     .views_heads_late = true,
-                                     .rotation = Rotation::halves_cast,
-                                     .tables = RotaryTables::wide};
+inline constexpr LlamaCode kOlmoCode{
+    .family = olmo_family,
+    .positions = {.rotation = Rotation::halves_cast, .tables = RotaryTables::wide},
+    .block = {.norm = NormKind::layer_plain},
+    .attention = {.projection = {.heads = HeadsViewed::together}}};
 
 inline LlamaConfig olmo_defaults() {
   return olmo_defaults_of(kOlmoCode);
@@ -49,14 +49,12 @@ inline const Family& olmo_family() {
 
 const Family& olmo2_family();
 
-inline constexpr LlamaCode kOlmo2Code{.family = olmo2_family,
-                                      .norm = NormKind::cast_last,
-                                      .norms = kNormsBehind,
-                                      .qk_norm = QkNorm::whole,
-                                      .qk_norm_kind = NormKind::cast_last,
-                                      .views_heads_late = true,
-                                      .rotation = Rotation::halves_cast,
-                                      .tables = RotaryTables::wide};
+inline constexpr LlamaCode kOlmo2Code{
+    .family = olmo2_family,
+    .positions = {.rotation = Rotation::halves_cast, .tables = RotaryTables::wide},
+    .block = {.norm = NormKind::cast_last, .norms = kNormsBehind},
+    .attention = {.projection = {.heads = HeadsViewed::together},
+                  .qk_norm = {.when = QkNorm::whole, .kind = NormKind::cast_last}}};
 
 inline LlamaConfig olmo2_defaults() {
   return olmo_defaults_of(kOlmo2Code);
@@ -74,11 +72,10 @@ const Family& olmo3_family();
 constexpr LlamaCode olmo3_code() {
   LlamaCode code = kOlmo2Code;
   code.family = olmo3_family;
-  code.windows = WindowedLayers::all_but_nth;
-  code.has_mask_per_kind = true;
-  code.makes_unused_masks = true;
-  code.names_positions_last = false;
-  code.tables = RotaryTables::wide_per_kind;
+  code.windows.layers = WindowedLayers::all_but_nth;
+  code.windows.masks = MaskKinds::all;
+  code.positions.order = PositionOrder::ids_first;
+  code.positions.tables = RotaryTables::wide_per_kind;
   return code;
 }
 
@@ -101,13 +98,12 @@ inline const Family& olmo3_family() {
 
 const Family& exaone4_family();
 
-inline constexpr LlamaCode kExaone4Code{.family = exaone4_family,
-                                        .windows = WindowedLayers::all_but_nth,
-                                        .has_mask_per_kind = true,
-                                        .names_positions_last = false,
-                                        .norms = kNormsBehind,
-                                        .qk_norm = QkNorm::before_rotation,
-                                        .rotated = RotatedLayers::windowed_if_any};
+inline constexpr LlamaCode kExaone4Code{
+    .family = exaone4_family,
+    .windows = {.layers = WindowedLayers::all_but_nth, .masks = MaskKinds::used},
+    .positions = {.order = PositionOrder::ids_first, .rotated = RotatedLayers::windowed_if_any},
+    .block = {.norms = kNormsBehind},
+    .attention = {.qk_norm = {.when = QkNorm::before_rotation}}};
 
 inline LlamaConfig exaone4_defaults() {
   return {.code = &kExaone4Code,

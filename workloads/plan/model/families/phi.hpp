@@ -29,24 +29,21 @@ inline constexpr ConfigField kHiddenDropout =
 
 const Family& phi_family();
 
-inline constexpr LlamaCode kPhiCode{.family = phi_family,
-                                    .names_positions_last = false,
-                                    .has_head_bias = true,
-                                    .norm = NormKind::layer,
-                                    .norms = {.before_mlp = nullptr},
-                                    .residual = Residual::parallel_last,
-                                    .qk_norm = QkNorm::before_rotation,
-                                    .has_optional_qk_norm = true,
-                                    .qk_norm_kind = NormKind::layer,
-                                    .q_norm_name = "q_layernorm",
-                                    .k_norm_name = "k_layernorm",
-                                    .rotation = Rotation::partial_outside,
-                                    .mlp = MlpCode::plain,
-                                    .widen_name = "fc1",
-                                    .narrow_name = "fc2",
-                                    .output_name = "dense",
-                                    .last_norm_name = "final_layernorm",
-                                    .makes_last_norm_last = true};
+inline constexpr LlamaCode kPhiCode{
+    .family = phi_family,
+    .positions = {.order = PositionOrder::ids_first, .rotation = Rotation::partial_outside},
+    .block = {.norm = NormKind::layer,
+              .norms = {.before_mlp = nullptr},
+              .residual = Residual::parallel_last},
+    .attention = {.projection = {.output_name = "dense"},
+                  .qk_norm = {.when = QkNorm::before_rotation,
+                              .is_optional = true,
+                              .kind = NormKind::layer,
+                              .query_name = "q_layernorm",
+                              .key_name = "k_layernorm"}},
+    .mlp = {.kind = MlpKind::plain, .widen_name = "fc1", .narrow_name = "fc2"},
+    .last_norm = {.name = "final_layernorm", .made = LastNormMade::behind_tables},
+    .head = {.has_bias = true}};
 
 inline LlamaConfig phi_defaults() {
   return {.code = &kPhiCode,
@@ -84,13 +81,12 @@ inline const Family& phi_family() {
 
 const Family& phi3_family();
 
-inline constexpr LlamaCode kPhi3Code{.family = phi3_family,
-                                     .windows = WindowedLayers::all,
-                                     .names_positions_last = false,
-                                     .projection = QkvProjection::columns,
-                                     .rotation = Rotation::partial_joined,
-                                     .mlp = MlpCode::fused_gated,
-                                     .makes_output_first = true};
+inline constexpr LlamaCode kPhi3Code{
+    .family = phi3_family,
+    .windows = {.layers = WindowedLayers::all},
+    .positions = {.order = PositionOrder::ids_first, .rotation = Rotation::partial_joined},
+    .attention = {.projection = {.qkv = QkvProjection::columns, .output_made = OutputMade::first}},
+    .mlp = {.kind = MlpKind::fused_gated}};
 
 inline LlamaConfig phi3_defaults() {
   return {.code = &kPhi3Code,
@@ -116,13 +112,12 @@ inline const Family& phi3_family() {
 
 const Family& stablelm_family();
 
-inline constexpr LlamaCode kStablelmCode{.family = stablelm_family,
-                                         .has_output_bias = false,
-                                         .names_positions_last = false,
-                                         .norm = NormKind::layer,
-                                         .residual = Residual::kept_attention,
-                                         .views_heads_late = true,
-                                         .rotation = Rotation::partial_outside};
+inline constexpr LlamaCode kStablelmCode{
+    .family = stablelm_family,
+    .positions = {.order = PositionOrder::ids_first, .rotation = Rotation::partial_outside},
+    .block = {.norm = NormKind::layer, .residual = Residual::kept_attention},
+    .attention = {.projection = {.biases = AttentionBiases::configured_but_output,
+                                 .heads = HeadsViewed::together}}};
 
 inline LlamaConfig stablelm_defaults() {
   return {.code = &kStablelmCode,
@@ -163,11 +158,11 @@ inline const Family& stablelm_family() {
 
 const Family& nemotron_family();
 
-inline constexpr LlamaCode kNemotronCode{.family = nemotron_family,
-                                         .names_positions_last = false,
-                                         .norm = NormKind::layer_1p,
-                                         .rotation = Rotation::partial_return,
-                                         .mlp = MlpCode::plain};
+inline constexpr LlamaCode kNemotronCode{
+    .family = nemotron_family,
+    .positions = {.order = PositionOrder::ids_first, .rotation = Rotation::partial_return},
+    .block = {.norm = NormKind::layer_1p},
+    .mlp = {.kind = MlpKind::plain}};
 
 inline LlamaConfig nemotron_defaults() {
   return {.code = &kNemotronCode,
@@ -193,7 +188,7 @@ inline const Family& nemotron_family() {
 const Family& jais2_family();
 
 inline constexpr LlamaCode kJais2Code{
-    .family = jais2_family, .norm = NormKind::layer, .mlp = MlpCode::plain};
+    .family = jais2_family, .block = {.norm = NormKind::layer}, .mlp = {.kind = MlpKind::plain}};
 
 inline LlamaConfig jais2_defaults() {
   return {.code = &kJais2Code,
@@ -218,15 +213,13 @@ inline const Family& jais2_family() {
 
 const Family& starcoder2_family();
 
-inline constexpr LlamaCode kStarcoder2Code{.family = starcoder2_family,
-                                           .windows = WindowedLayers::all,
-                                           .names_positions_last = false,
-                                           .names_hidden_dropout = true,
-                                           .drops_output = true,
-                                           .norm = NormKind::layer,
-                                           .mlp = MlpCode::plain,
-                                           .widen_name = "c_fc",
-                                           .narrow_name = "c_proj"};
+inline constexpr LlamaCode kStarcoder2Code{
+    .family = starcoder2_family,
+    .embedding = {.dropout = DropoutName::hidden_states},
+    .windows = {.layers = WindowedLayers::all},
+    .positions = {.order = PositionOrder::ids_first},
+    .block = {.norm = NormKind::layer, .dropout = ResidualDropout::ends_the_part},
+    .mlp = {.kind = MlpKind::plain, .widen_name = "c_fc", .narrow_name = "c_proj"}};
 
 inline LlamaConfig starcoder2_defaults() {
   return {.code = &kStarcoder2Code,

@@ -7,10 +7,10 @@ namespace highwater {
 
 const Family& qwen2_family();
 
-inline constexpr LlamaCode kQwen2Code{.family = qwen2_family,
-                                      .windows = WindowedLayers::listed,
-                                      .has_qkv_bias = true,
-                                      .has_mask_per_kind = true};
+inline constexpr LlamaCode kQwen2Code{
+    .family = qwen2_family,
+    .windows = {.layers = WindowedLayers::listed, .masks = MaskKinds::used},
+    .attention = {.projection = {.biases = AttentionBiases::always_but_output}}};
 
 inline constexpr std::array kQwen2Fields =
     joined(kRopeDecoderFields<LlamaConfig>,
@@ -46,10 +46,10 @@ inline const Family& qwen2_family() {
 
 const Family& qwen3_family();
 
-inline constexpr LlamaCode kQwen3Code{.family = qwen3_family,
-                                      .windows = WindowedLayers::listed,
-                                      .has_mask_per_kind = true,
-                                      .qk_norm = QkNorm::in_projection};
+inline constexpr LlamaCode kQwen3Code{
+    .family = qwen3_family,
+    .windows = {.layers = WindowedLayers::listed, .masks = MaskKinds::used},
+    .attention = {.qk_norm = {.when = QkNorm::in_projection}}};
 
 inline constexpr std::array kQwen3Fields = joined(kQwen2Fields, std::array{kAttentionBiasField});
 

@@ -29,8 +29,8 @@ const Family& cohere2_moe_family();
 constexpr LlamaCode cohere2_moe_code() {
   LlamaCode code = kCohere2Code;
   code.family = cohere2_moe_family;
-  code.rotated = RotatedLayers::windowed_or_dense;
-  code.gate = ExpertGateCode::best_scores;
+  code.positions.rotated = RotatedLayers::windowed_or_dense;
+  code.mixture.gate = ExpertGateCode::best_scores;
   return code;
 }
 
@@ -38,7 +38,7 @@ inline constexpr LlamaCode kCohere2MoeCode = cohere2_moe_code();
 
 constexpr LlamaCode cohere2_moe_rms_code() {
   LlamaCode code = kCohere2MoeCode;
-  code.norm = NormKind::llama;
+  code.block.norm = NormKind::llama;
   return code;
 }
 
@@ -93,28 +93,26 @@ inline const Family& cohere2_moe_family() {
 
 const Family& afmoe_family();
 
-inline constexpr LlamaCode kAfmoeCode{.family = afmoe_family,
-                                      .windows = WindowedLayers::all_but_nth,
-                                      .has_mask_per_kind = true,
-                                      .makes_unused_masks = true,
-                                      .names_positions_last = false,
-                                      .asks_no_positions = true,
-                                      .norm = NormKind::cast_last,
-                                      .norms = {.after_attention = "post_attention_layernorm",
-                                                .before_mlp = "pre_mlp_layernorm",
-                                                .after_mlp = "post_mlp_layernorm"},
-                                      .norms_made = NormsMade::in_between,
-                                      .qk_norm = QkNorm::before_transpose,
-                                      .qk_norm_kind = NormKind::cast_last,
-                                      .attention_gate = AttentionGate::plain,
-                                      .rotated = RotatedLayers::windowed,
-                                      .gate = ExpertGateCode::scaled_sigmoid,
-                                      .makes_shared_first = true,
-                                      .gate_name = "router"};
+inline constexpr LlamaCode kAfmoeCode{
+    .family = afmoe_family,
+    .windows = {.layers = WindowedLayers::all_but_nth,
+                .masks = MaskKinds::all,
+                .mask_positions = MaskPositions::left_out},
+    .positions = {.order = PositionOrder::ids_first, .rotated = RotatedLayers::windowed},
+    .block = {.norm = NormKind::cast_last,
+              .norms = {.after_attention = "post_attention_layernorm",
+                        .before_mlp = "pre_mlp_layernorm",
+                        .after_mlp = "post_mlp_layernorm"},
+              .norms_made = NormsMade::in_between},
+    .attention = {.qk_norm = {.when = QkNorm::before_transpose, .kind = NormKind::cast_last},
+                  .gate = AttentionGate::plain},
+    .mixture = {.gate = ExpertGateCode::scaled_sigmoid,
+                .gate_name = "router",
+                .order = MixtureOrder::shared_early}};
 
 constexpr LlamaCode afmoe_mup_code() {
   LlamaCode code = kAfmoeCode;
-  code.multiplies_states = true;
+  code.embedding.scale = EmbeddingScale::number_of_states;
   return code;
 }
 
@@ -149,9 +147,9 @@ inline void read_afmoe(LlamaConfig& config, JsonFields& fields) {
   bool is_scaled = false;
   fields.read(is_scaled, "mup_enabled");
   config.code = is_scaled ? &kAfmoeMupCode : &kAfmoeCode;
-  std::int64_t pattern = kAfmoeCode.window_pattern;
+  std::int64_t pattern = kAfmoeCode.windows.pattern;
   fields.read(pattern, "global_attn_every_n_layers");
-  if (pattern != kAfmoeCode.window_pattern && config.sliding_layers.empty()) {
+  if (pattern != kAfmoeCode.windows.pattern && config.sliding_layers.empty()) {
     for (std::int64_t layer = 1; layer <= config.num_hidden_layers; ++layer) {
       config.sliding_layers.push_back(layer % pattern != 0);
     }
@@ -175,24 +173,20 @@ inline const Family& afmoe_family() {
 
 const Family& beam_family();
 
-inline constexpr LlamaCode kBeamCode{.family = beam_family,
-                                     .windows = WindowedLayers::all_but_nth,
-                                     .window_pattern = 6,
-                                     .has_mask_per_kind = true,
-                                     .names_positions_last = false,
-                                     .scales_both = true,
-                                     .scales_unrotated_queries = true,
-                                     .norm = NormKind::cast_last,
-                                     .norms = kNormsAround,
-                                     .qk_norm = QkNorm::in_projection,
-                                     .qk_norm_kind = NormKind::cast_last,
-                                     .attention_gate = AttentionGate::biased,
-                                     .rotation = Rotation::halves_cast,
-                                     .rotated = RotatedLayers::windowed,
-                                     .tables = RotaryTables::wide,
-                                     .mlp = MlpCode::wide_gated,
-                                     .logits = LogitsCode::wide_soft_capped,
-                                     .gate = ExpertGateCode::grouped_late_scale};
+inline constexpr LlamaCode kBeamCode{
+    .family = beam_family,
+    .windows = {.layers = WindowedLayers::all_but_nth, .pattern = 6, .masks = MaskKinds::used},
+    .positions = {.order = PositionOrder::ids_first,
+                  .rotation = Rotation::halves_cast,
+                  .rotated = RotatedLayers::windowed,
+                  .tables = RotaryTables::wide},
+    .block = {.norm = NormKind::cast_last, .norms = kNormsAround, .scale = ResidualScale::both},
+    .attention = {.qk_norm = {.when = QkNorm::in_projection, .kind = NormKind::cast_last},
+                  .gate = AttentionGate::biased,
+                  .query_scale = QueryScale::of_unrotated},
+    .mlp = {.kind = MlpKind::wide_gated},
+    .mixture = {.gate = ExpertGateCode::grouped_late_scale},
+    .head = {.logits = LogitsCode::wide_soft_capped}};
 
 inline LlamaConfig beam_defaults() {
   return {.code = &kBeamCode,

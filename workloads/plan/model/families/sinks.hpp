@@ -24,11 +24,10 @@ const Family& granite_swa_family();
 
 constexpr LlamaCode granite_swa_code(LlamaCode code, const Family& (*family)()) {
   code.family = family;
-  code.windows = WindowedLayers::all_but_first_of;
-  code.has_mask_per_kind = true;
-  code.makes_unused_masks = true;
-  code.has_unused_tables = true;
-  code.sinks = SinkCode::rescaled;
+  code.windows.layers = WindowedLayers::all_but_first_of;
+  code.windows.masks = MaskKinds::all;
+  code.positions.modules = TableModules::second_used;
+  code.attention.sinks = SinkCode::rescaled;
   return code;
 }
 
@@ -71,10 +70,9 @@ const Family& granitemoe_swa_family();
 
 constexpr LlamaCode granitemoe_swa_code() {
   LlamaCode code = granite_swa_code(kGranitemoesharedCode, granitemoe_swa_family);
-  code.multiplies_embedding = true;
-  code.multiplies_embedding_late = false;
-  code.names_positions_last = false;
-  code.norms_made = NormsMade::in_between;
+  code.embedding.scale = EmbeddingScale::number;
+  code.positions.order = PositionOrder::ids_first;
+  code.block.norms_made = NormsMade::in_between;
   return code;
 }
 
@@ -102,17 +100,15 @@ inline const Family& granitemoe_swa_family() {
 
 const Family& mimo_v2_flash_family();
 
-inline constexpr LlamaCode kMimoV2FlashCode{.family = mimo_v2_flash_family,
-                                            .windows = WindowedLayers::all_but_nth,
-                                            .window_pattern = 6,
-                                            .has_output_bias = false,
-                                            .has_mask_per_kind = true,
-                                            .scales_values = true,
-                                            .doubles_windowed_heads = true,
-                                            .sinks = SinkCode::in_softmax,
-                                            .rotation = Rotation::partial_inside,
-                                            .tables = RotaryTables::per_kind,
-                                            .gate = ExpertGateCode::grouped};
+inline constexpr LlamaCode kMimoV2FlashCode{
+    .family = mimo_v2_flash_family,
+    .windows = {.layers = WindowedLayers::all_but_nth, .pattern = 6, .masks = MaskKinds::used},
+    .positions = {.rotation = Rotation::partial_inside, .tables = RotaryTables::per_kind},
+    .attention = {.projection = {.biases = AttentionBiases::configured_but_output},
+                  .sinks = SinkCode::in_softmax,
+                  .value_scale = ValueScale::number,
+                  .heads = KeyValueHeads::doubled_in_windows},
+    .mixture = {.gate = ExpertGateCode::grouped}};
 
 inline LlamaConfig mimo_v2_flash_defaults() {
   return {.code = &kMimoV2FlashCode,
