@@ -7,6 +7,7 @@
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/decoder/head_code.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::models {
 

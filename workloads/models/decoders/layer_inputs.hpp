@@ -19,7 +19,7 @@ class LayerInputs {
   [[nodiscard]] Tensor operator()(const Tensor& input_ids, const Tensor& inputs_embeds) const;
 
  private:
-  Dims split_;  ///< layers, width
+  eager::Dims split_;  ///< layers, width
   TokenEmbedding table_;
   nn::Linear projection_;
   Norm norm_;
