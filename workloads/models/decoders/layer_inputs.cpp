@@ -49,7 +49,7 @@ LayerInputs::LayerInputs(Module* model, const LlamaConfig& config)
       norm_(model, "per_layer_projection_norm", config.layer_input_width, config.code->norm) {}
 
 Tensor LayerInputs::operator()(const Tensor& input_ids, const Tensor& inputs_embeds) const {
-  const Dims sizes{input_ids.size(0), input_ids.size(1), split_[0], split_[1]};
+  const eager::Dims sizes{input_ids.size(0), input_ids.size(1), split_[0], split_[1]};
   Tensor inputs = eager::reshape(table_.embed(input_ids), sizes);
   Tensor projection;
   {

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "workloads/eager/dims.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/model/families/llama_config.hpp"
@@ -39,7 +40,7 @@ class LayerInputs {
   [[nodiscard]] Tensor operator()(const Tensor& input_ids, const Tensor& inputs_embeds) const;
 
  private:
-  Dims split_;  ///< layers, width
+  eager::Dims split_;  ///< layers, width
   TokenEmbedding table_;
   nn::Linear projection_;
   Norm norm_;
