@@ -9,6 +9,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/options/fleet_options.hpp"
 #include "tools/options/memory_options.hpp"
+#include "tools/options/plan_options.hpp"
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/sweep_report.hpp"
 #include "tools/studies/runs/planned_run.hpp"

@@ -59,9 +59,8 @@ class CausalLm : public LanguageModel {
         input_(head.input),
         backbone_(this, arguments...) {
     const nn::ModelPart part = context.part.value_or(nn::ModelPart{});
-    if (context.plan.model.labels > 0) {
-      score_ = std::make_unique<nn::Linear>(this, "score", head.width, context.plan.model.labels,
-                                            nn::Bias::none);
+    if (const int labels = label_count(context.plan); labels > 0) {
+      score_ = std::make_unique<nn::Linear>(this, "score", head.width, labels, nn::Bias::none);
       return;
     }
     if (part.has_head) {

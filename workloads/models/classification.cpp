@@ -1,5 +1,7 @@
 #include "workloads/models/classification.hpp"
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater::models {
 namespace {
 
@@ -30,6 +32,10 @@ Tensor chosen(const Tensor& logits, const Tensor& last) {
 }
 
 }  // namespace
+
+int label_count(const TrainingPlan& plan) {
+  return plan.model.labels;
+}
 
 void classify(Outputs& out, Tensor hidden_states, const nn::Linear& score, const Inputs& inputs) {
   Runtime& runtime = score.runtime();

@@ -8,7 +8,14 @@
 #include "workloads/models/language_model.hpp"
 #include "workloads/nn/layers.hpp"
 
+namespace highwater {
+struct TrainingPlan;
+}
+
 namespace highwater::models {
+
+/// Classes of such a head; 0: the plan has a language-model head.
+int label_count(const TrainingPlan& plan);
 
 /// Puts the scores of each sequence, and the loss if there are labels, into `out`.
 void classify(Outputs& out, Tensor hidden_states, const nn::Linear& score, const Inputs& inputs);

@@ -1,5 +1,6 @@
 // Mixtures whose experts get shares of a file: a recording under `record --moe-load FILE`
 // (tests/data/loops) beside a plan with the same file.
+#include <boost/json/object.hpp>
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "workloads/plan/parallelism.hpp"
 #include "workloads/training/outside_memory.hpp"
 
 using namespace highwater;

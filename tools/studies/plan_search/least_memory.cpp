@@ -4,6 +4,7 @@
 
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/layer_sizes.hpp"
 

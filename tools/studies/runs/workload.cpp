@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/recordings/recorded_requests.hpp"
 #include "sim/replay/phase_peaks.hpp"
 #include "sim/replay/trace_driver.hpp"
 #include "tools/edits/edit_of_words.hpp"

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "workloads/eager/dims.hpp"
 #include "workloads/models/decoders/token_embedding.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"

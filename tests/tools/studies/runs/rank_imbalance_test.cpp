@@ -1,6 +1,7 @@
 // Between which ranks a job is uneven, and the cause that is named for it.
 #include "tools/studies/runs/rank_imbalance.hpp"
 
+#include <boost/json/object.hpp>
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"

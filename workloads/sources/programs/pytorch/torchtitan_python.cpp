@@ -9,10 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "workloads/sources/programs/pytorch/torchtitan_keys.hpp"
 #include "workloads/sources/rules/decoder_facts.hpp"
 #include "workloads/sources/rules/program_table.hpp"
 
 namespace highwater::program_table {
+
+using titan_keys::torchtitan_readers;
+
 namespace {
 
 std::int64_t titan_degree(const SettingList& all, std::string_view name) {
