@@ -16,7 +16,7 @@ namespace highwater {
 struct Family;
 
 struct LlamaCode {
-  const Family& (*family)();
+  const Family& (*family)() = nullptr;
   const char* model_name = "model";
   EmbeddingCode embedding = {};
   WindowCode windows = {};
