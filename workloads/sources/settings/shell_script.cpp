@@ -83,6 +83,8 @@ class ShellReader {
       read_comment();
     } else if (is_array_start()) {
       read_array();
+    } else if (is_arithmetic_start()) {
+      read_arithmetic();
     } else if (ends_command(c)) {
       end_piece(c);
       ++place_.at;
@@ -139,6 +141,27 @@ class ShellReader {
   /// "NAME=(" was read as the word "NAME=".
   [[nodiscard]] bool is_array_start() const {
     return place_.script[place_.at] == '(' && array_name_.has_value();
+  }
+
+  /// "((N = A * B))" as a command or a test.
+  [[nodiscard]] bool is_arithmetic_start() const {
+    return starts_command() && place_.script.substr(place_.at).starts_with("((") &&
+           place_.script.substr(0, after_closing('(', ')')).ends_with("))");
+  }
+
+  void read_arithmetic() {
+    const std::size_t end = after_closing('(', ')');
+    const std::string expression(place_.script.substr(place_.at + 2, end - place_.at - 4));
+    place_.at = end;
+    if (branches_.is_testing()) {
+      const auto value = variables_.value_of(expression);
+      branches_.add_test(!value        ? ShellTruth::undecided
+                         : *value != 0 ? ShellTruth::yes
+                                       : ShellTruth::no,
+                         joint_);
+    } else if (!branches_.skips()) {
+      variables_.assign(expression);
+    }
   }
 
   void read_array() {
@@ -405,9 +428,15 @@ class ShellReader {
     skips_target_ = false;
     const bool is_empty = command_.words.empty() && command_.environment.empty();
     ShellCommand command = std::exchange(command_, {});
-    if (!is_empty && !branches_.skips()) {
-      commands_.push_back(std::move(command));
+    if (is_empty || branches_.skips()) {
+      return;
     }
+    if (!command.words.empty() && command.words.front() == "let") {
+      for (std::size_t i = 1; i < command.words.size(); ++i) {
+        variables_.assign(command.words[i]);
+      }
+    }
+    commands_.push_back(std::move(command));
   }
 
   ShellPlace place_;

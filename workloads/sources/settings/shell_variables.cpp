@@ -137,29 +137,6 @@ std::optional<Items> item_at(const Items& items, const std::string& subscript) {
   return is_number && number < items.size() ? std::optional(Items{items[number]}) : std::nullopt;
 }
 
-/// A product, the only arithmetic that launch scripts are known to need (Megatron-LM
-/// examples/gpt3: WORLD_SIZE=$(($GPUS_PER_NODE*$NNODES))); factors in words.
-std::optional<std::int64_t> product_of(const Items& factors) {
-  std::int64_t product = 1;
-  for (const std::string& factor : factors) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), value);
-    if (error != std::errc{} || end != factor.data() + factor.size() || value < 0 ||
-        value > 1'000'000 || product > 1'000'000) {
-      return std::nullopt;
-    }
-    product *= value;
-  }
-  return factors.empty() ? std::nullopt : std::optional(product);
-}
-
-Items factors_of(std::string text) {
-  for (char& c : text) {
-    c = c == '*' || c == '(' || c == ')' || c == '{' || c == '}' ? ' ' : c;
-  }
-  return words_of(text);
-}
-
 /// Behind what closes the bracket at `open`.
 std::size_t after_closing(const std::string& text, std::size_t open) {
   const char closing = text[open] == '{' ? '}' : ')';
@@ -290,17 +267,42 @@ void ShellVariables::set_array(const std::string& name, Items items, bool append
   std::ranges::move(items, std::back_inserter(variable.items));
 }
 
-std::optional<Items> ShellVariables::arithmetic(const std::string& reference) {
-  Items factors = factors_of(reference.substr(1));
-  for (std::string& factor : factors) {
-    const Items* const known = find(factor.starts_with('$') ? factor.substr(1) : factor);
-    if (known != nullptr) {
-      count(size_of(*known));
-      factor = all_of(*known);
+VariableText ShellVariables::numbers() {
+  return [this](const std::string& name) -> std::optional<std::string> {
+    const Items* const known = find(name);
+    if (known == nullptr) {
+      return std::nullopt;
     }
+    count(size_of(*known));
+    return all_of(*known);
+  };
+}
+
+std::optional<std::int64_t> ShellVariables::value_of(const std::string& expression) {
+  return arithmetic_value(text_of(expression), numbers());
+}
+
+bool ShellVariables::assign(const std::string& expression) {
+  const auto assignment = arithmetic_assignment(text_of(expression), numbers());
+  if (assignment) {
+    set(assignment->name,
+        assignment->value ? std::to_string(*assignment->value) : fmt::format("$(({}))", expression),
+        false);
   }
-  const auto product = product_of(factors);
-  return product ? std::optional(Items{std::to_string(*product)}) : std::nullopt;
+  return assignment.has_value();
+}
+
+/// "$((...))", "$(command)" and "`command`".
+std::optional<Items> ShellVariables::computed(const std::string& reference) {
+  const bool is_arithmetic = reference.starts_with("$((") && reference.ends_with("))");
+  const std::size_t front = is_arithmetic ? 3 : reference.starts_with("$(") ? 2 : 1;
+  const std::size_t back = is_arithmetic ? 2 : 1;
+  if (reference.size() < front + back) {
+    return std::nullopt;
+  }
+  const std::string inner = reference.substr(front, reference.size() - front - back);
+  const auto value = is_arithmetic ? value_of(inner) : printed_number(text_of(inner));
+  return value ? std::optional(Items{std::to_string(*value)}) : std::nullopt;
 }
 
 std::optional<Items> ShellVariables::items_of(const std::string& reference) {
@@ -310,9 +312,10 @@ std::optional<Items> ShellVariables::items_of(const std::string& reference) {
                  "give the launch line itself, in quotes, without the variables");
   }
   ++depth_;
-  std::optional<Items> items = reference.starts_with("$((") ? arithmetic(reference)
-                               : is_own_folder(reference)   ? std::optional(Items{"."})
-                                                            : items_of_parameter(reference);
+  const bool is_computed = reference.starts_with("$(") || reference.starts_with('`');
+  std::optional<Items> items = is_own_folder(reference) ? std::optional(Items{"."})
+                               : is_computed            ? computed(reference)
+                                                        : items_of_parameter(reference);
   --depth_;
   if (items) {
     count(size_of(*items));

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "workloads/sources/settings/shell_arithmetic.hpp"
 #include "workloads/sources/settings/shell_place.hpp"
 #include "workloads/sources/settings/shell_script.hpp"
 
@@ -83,6 +85,13 @@ class ShellVariables {
   /// The same as one text.
   [[nodiscard]] std::string joined(const ShellWord& word);
 
+  /// Of "((expression))"; absent if it is not known.
+  [[nodiscard]] std::optional<std::int64_t> value_of(const std::string& expression);
+
+  /// Carries out "N = A * B" of "((...))" and of let. A value that is not known stays as it is
+  /// written. False if the expression assigns nothing.
+  bool assign(const std::string& expression);
+
   [[nodiscard]] std::size_t expanded() const { return expanded_; }
 
  private:
@@ -101,7 +110,9 @@ class ShellVariables {
 
   [[nodiscard]] std::optional<Items> items_of_parameter(const std::string& reference);
 
-  [[nodiscard]] std::optional<Items> arithmetic(const std::string& reference);
+  [[nodiscard]] std::optional<Items> computed(const std::string& reference);
+
+  [[nodiscard]] VariableText numbers();
 
   [[nodiscard]] std::string text_of(const std::string& text);
 

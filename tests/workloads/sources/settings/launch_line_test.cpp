@@ -38,8 +38,8 @@ TEST_CASE("shell: arguments that a script is not given leave variables alone", "
 }
 
 TEST_CASE("shell: what a command prints is one word that is not known", "[plan][settings]") {
-  CHECK(words_of("N=$(python -c 'print(1)')\nA=\"--n $N --m 2\"\nrun $A") ==
-        Words{"run", "--n", "$(python -c 'print(1)')", "--m", "2"});
+  CHECK(words_of("N=$(python 'count.py 1')\nA=\"--n $N --m 2\"\nrun $A") ==
+        Words{"run", "--n", "$(python 'count.py 1')", "--m", "2"});
 }
 
 TEST_CASE("shell: variables that the script sets, arrays and products", "[plan][settings]") {
