@@ -168,6 +168,21 @@ void add_remedies(const SimulateCommand& command, SimulationReport& report) {
   }
 }
 
+/// A plan that older releases refuse has no verdict by them.
+std::optional<EarlierVerdict> simulate_earlier(const SimulateCommand& command) {
+  const std::optional<EarlierRun>& earlier = command.run.earlier;
+  if (!earlier || command.find_batch) {
+    return std::nullopt;
+  }
+  try {
+    PlannedRun run = checked_run(earlier->words);
+    run.left_out = command.run.left_out;
+    return EarlierVerdict{earlier->releases, simulate(run, command.memory)};
+  } catch (const UsageErrors&) {
+    return std::nullopt;
+  }
+}
+
 SimulationReport simulate_plan(const SimulateCommand& command) {
   Fleet fleet(command.fleet);
   SimulationReport report;
@@ -191,6 +206,7 @@ SimulationReport simulate_plan(const SimulateCommand& command) {
     report.gpus = with_progress("trying GPUs", [&] { return gpus_that_hold(report.simulation); });
   }
   add_remedies(command, report);
+  report.earlier = simulate_earlier(command);
   if (command.compares_engines) {
     report.engines = with_progress("comparing the engines", [&] {
       return std::make_shared<EngineComparison>(report.simulation.plan);
@@ -207,7 +223,11 @@ std::optional<BudgetVerdict> judge_plan(const SimulateCommand& command,
   }
   BudgetVerdict verdict;
   const ReplayResult& result = simulation.replay.result;
-  if (command.fail_on_oom && !simulation.fits()) {
+  const std::vector<LeftOutKey> undecided = simulation.undecided();
+  if (command.fail_on_oom && !undecided.empty()) {
+    verdict.exceeded.push_back("not known whether it fits: simulated " +
+                               without_words(outcome_of(simulation), undecided));
+  } else if (command.fail_on_oom && !simulation.fits()) {
     verdict.exceeded.push_back(oom_words(result));
   }
   if (command.max_reserved && result.peak.reserved > *command.max_reserved) {

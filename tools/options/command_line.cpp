@@ -219,6 +219,7 @@ void OptionParser::add_source(const po::parsed_options& given, po::variables_map
     throw HelpRequested{source_text(sources, command_->name, found, given)};
   }
   po::store(found, values);
+  keep_earlier_run(earlier_run(sources, given_words(given)), values);
 }
 
 std::string OptionParser::complaint_about(const std::string& text) const {

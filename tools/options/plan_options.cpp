@@ -74,12 +74,17 @@ PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> p
   if (const auto sentence = why_no_strategy(values)) {
     throw UsageErrors({*sentence});
   }
+  if (const auto sentence = why_no_ranks(values)) {
+    throw UsageErrors({*sentence});
+  }
   PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use, check);
   if (const auto file = python_file_of(run.plan.model.config)) {
     remember_input(std::filesystem::path(*file));  // which Python reads
   }
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));
   run.left_out = left_out_keys(values);
+  run.releases = source_releases(values);
+  run.earlier = kept_earlier_run(values);
   return run;
 }
 

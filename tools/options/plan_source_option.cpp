@@ -1,6 +1,7 @@
 #include "tools/options/plan_source_option.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include <boost/program_options/value_semantic.hpp>
@@ -211,16 +212,62 @@ std::vector<std::string> source_notes(const po::variables_map& values) {
   return notes;
 }
 
-std::vector<std::string> left_out_keys(const po::variables_map& values) {
-  std::vector<std::string> keys;
+std::vector<LeftOutKey> left_out_keys(const po::variables_map& values) {
+  std::vector<LeftOutKey> keys;
   for (const PlanSource& source : settled_sources(values)) {
     for (const SourceKey& key : source.keys) {
       if (key.fate == KeyFate::not_supported) {
-        keys.push_back(printable(key.key));
+        keys.push_back({printable(key.key), key.sign});
       }
     }
   }
   return keys;
+}
+
+std::vector<std::string> source_releases(const po::variables_map& values) {
+  std::vector<std::string> releases;
+  for (const PlanSource& source : plan_sources(values)) {
+    const std::string* const torch = find_word(source.defaults, "torch");
+    const bool is_taken = torch != nullptr && text_option(values, "torch") == *torch;
+    if (is_taken && !source.releases.empty()) {
+      releases.push_back(printable(fmt::format("{}: read as {}", source.file, source.releases)));
+    }
+  }
+  return releases;
+}
+
+std::optional<EarlierRun> earlier_run(const std::vector<PlanSource>& sources,
+                                      const OptionWords& given) {
+  std::vector<PlanSource> earlier = sources;
+  std::string releases;
+  for (PlanSource& source : earlier) {
+    if (source.earlier) {
+      source.words = source.earlier->words;
+      source.defaults = source.earlier->defaults;
+      releases += (releases.empty() ? "" : ", ") + source.earlier->releases;
+    }
+  }
+  OptionWords words = with_words(combined_words(earlier, given), given);
+  const bool is_same = words == with_words(combined_words(sources, given), given);
+  std::erase_if(words, [](const OptionWord& word) { return find_option(word.first) == nullptr; });
+  return is_same ? std::nullopt : std::optional(EarlierRun{std::move(releases), std::move(words)});
+}
+
+namespace {
+
+constexpr const char* kEarlierRun = "(earlier run)";
+
+}  // namespace
+
+void keep_earlier_run(const std::optional<EarlierRun>& run, po::variables_map& values) {
+  if (run) {
+    values.insert({kEarlierRun, po::variable_value(boost::any(*run), false)});
+  }
+}
+
+std::optional<EarlierRun> kept_earlier_run(const po::variables_map& values) {
+  return values.contains(kEarlierRun) ? std::optional(values[kEarlierRun].as<EarlierRun>())
+                                      : std::nullopt;
 }
 
 std::optional<std::string> why_no_model(const po::variables_map& values) {
@@ -245,6 +292,39 @@ std::optional<std::string> why_no_strategy(const po::variables_map& values) {
     const auto key = std::ranges::find(source.keys, "dp-kind", &SourceKey::lacks);
     if (key != source.keys.end()) {
       return sentence_about(source, *key);
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+bool counts_gpus(const PlanSource& source) {
+  return std::ranges::any_of(std::array{"gpus", "dp"}, [&](std::string_view option) {
+    return find_word(source.words, option) != nullptr ||
+           find_word(source.defaults, option) != nullptr;
+  });
+}
+
+}  // namespace
+
+std::optional<std::string> why_no_ranks(const po::variables_map& values) {
+  const std::vector<PlanSource> sources = plan_sources(values);
+  if (values.contains("dp") || values.contains("gpus") ||
+      std::ranges::any_of(sources, counts_gpus)) {
+    return std::nullopt;
+  }
+  for (const PlanSource& source : sources) {
+    const auto key = std::ranges::find_if(source.keys, [](const SourceKey& each) {
+      return each.fate == KeyFate::not_supported && each.lacks == "dp";
+    });
+    if (key != source.keys.end()) {
+      const std::string value = shortened(key->value, kWidestCell);
+      return printable(
+          key->key.starts_with('(')
+              ? fmt::format("{}: the number of GPUs is {}; give --dp N", source.file, value)
+              : fmt::format("{}: {} {} leaves the number of GPUs open; give --dp N", source.file,
+                            shortened(key->key, kWidestCell), value));
     }
   }
   return std::nullopt;

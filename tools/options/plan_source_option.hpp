@@ -13,6 +13,7 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/variables_map.hpp>
 
+#include "tools/studies/runs/planned_run.hpp"
 #include "workloads/sources/plan_source.hpp"
 
 namespace highwater {
@@ -40,7 +41,21 @@ std::vector<PlanSource> plan_sources(const boost::program_options::variables_map
 std::vector<std::string> source_notes(const boost::program_options::variables_map& values);
 
 /// The keys of --from that those sentences are about.
-std::vector<std::string> left_out_keys(const boost::program_options::variables_map& values);
+std::vector<LeftOutKey> left_out_keys(const boost::program_options::variables_map& values);
+
+/// Those that the files of --from were read as: a text for each file whose keys tell.
+std::vector<std::string> source_releases(const boost::program_options::variables_map& values);
+
+/// The whole plan by earlier releases' defaults, where one of the sources may be of such a release
+/// and that makes a difference. `given`: what stands beside --from.
+std::optional<EarlierRun> earlier_run(const std::vector<PlanSource>& sources,
+                                      const OptionWords& given);
+
+/// Keeps an EarlierRun among the values, under a name that no option has.
+void keep_earlier_run(const std::optional<EarlierRun>& run,
+                      boost::program_options::variables_map& values);
+
+std::optional<EarlierRun> kept_earlier_run(const boost::program_options::variables_map& values);
 
 /// Why the plan of --from has no model, if it has none: one sentence about the key that would have
 /// named it.
@@ -49,6 +64,10 @@ std::optional<std::string> why_no_model(const boost::program_options::variables_
 /// Why it is not known how the plan of --from spreads the model, where a key says so in a way that
 /// cannot be read and no option says it: it would be simulated as a plan of another strategy.
 std::optional<std::string> why_no_strategy(const boost::program_options::variables_map& values);
+
+/// Why it is not known how many GPUs the plan of --from runs on, where a key says that it runs on
+/// several and no option says how many: it would be simulated on one.
+std::optional<std::string> why_no_ranks(const boost::program_options::variables_map& values);
 
 /// The sentences of a source by itself.
 std::vector<std::string> source_notes(const PlanSource& source);

@@ -3,21 +3,19 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace highwater {
 
-std::string left_out_sentence(const std::vector<std::string>& keys) {
-  constexpr std::size_t kNamed = 4;
+std::string left_out_sentence(const std::vector<LeftOutKey>& keys) {
   if (keys.empty()) {
     return "";
   }
-  const std::vector<std::string> named(
-      keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, keys.size())));
-  const std::string others =
-      keys.size() > kNamed ? fmt::format(" and {} more", keys.size() - kNamed) : "";
-  return fmt::format("not in this answer: {}{}; the notes at the end say why",
-                     fmt::join(named, ", "), others);
+  std::vector<LeftOutKey> signed_keys = keys;
+  for (LeftOutKey& each : signed_keys) {
+    each.key += fmt::format(" ({})", to_string(each.sign));
+  }
+  return fmt::format("not in this answer: {}; the notes at the end say why",
+                     key_names(signed_keys));
 }
 
 }  // namespace highwater

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "tools/studies/runs/left_out.hpp"
+
 namespace highwater {
 
 /// Empty if nothing is left out.
-std::string left_out_sentence(const std::vector<std::string>& keys);
+std::string left_out_sentence(const std::vector<LeftOutKey>& keys);
 
 }  // namespace highwater

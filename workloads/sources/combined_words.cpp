@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "traces/release.hpp"
 #include "workloads/sources/shortest_words.hpp"
 
 namespace highwater {
@@ -109,13 +110,23 @@ void settle_precision(const OptionWords& given, OptionWords& words) {
   }
 }
 
-/// Those of the first source that has one: the program that is started, usually.
+bool is_release(const OptionWord& word) {
+  return word.first == "torch" || word.first == "transformers";
+}
+
+/// Those of the first source that has one: the program that is started, usually. Of the releases
+/// that their keys tell, the oldest ran them all.
 OptionWords defaults_of(std::span<const PlanSource> sources) {
   OptionWords words;
   for (const PlanSource& source : sources) {
-    std::ranges::copy_if(source.defaults, std::back_inserter(words), [&](const OptionWord& word) {
-      return find_word(words, word.first) == nullptr;
-    });
+    for (const OptionWord& word : source.defaults) {
+      const auto known = std::ranges::find(words, word.first, &OptionWord::first);
+      if (known == words.end()) {
+        words.push_back(word);
+      } else if (is_release(word) && release_of(word.second) < release_of(known->second)) {
+        known->second = word.second;
+      }
+    }
   }
   return words;
 }

@@ -12,6 +12,12 @@ std::string_view to_string(KeyFate fate) {
   return kFates[static_cast<std::size_t>(fate)];
 }
 
+std::string_view to_string(MemorySign sign) {
+  constexpr std::array<std::string_view, 4> kSigns{"adds memory", "saves memory",
+                                                   "may change memory", "changes memory little"};
+  return kSigns[static_cast<std::size_t>(sign)];
+}
+
 void SourceKeys::use(std::string_view key, std::string value, std::string_view option,
                      std::string word) {
   source_.keys.push_back(
@@ -25,9 +31,14 @@ void SourceKeys::add_no_effect(std::string_view key, std::string value, std::str
 }
 
 void SourceKeys::add_not_supported(std::string_view key, std::string value, std::string why,
-                                   std::string_view lacks) {
+                                   std::string_view lacks, MemorySign sign) {
   source_.keys.push_back({std::string(key), std::move(value), KeyFate::not_supported,
-                          std::move(why), std::string(lacks)});
+                          std::move(why), std::string(lacks), sign});
+}
+
+void SourceKeys::add_not_supported(std::string_view key, std::string value, std::string why,
+                                   MemorySign sign) {
+  add_not_supported(key, std::move(value), std::move(why), "", sign);
 }
 
 }  // namespace highwater

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +21,27 @@ enum class KeyFate : std::uint8_t { used, no_effect, not_supported };
 /// "used", "no effect", "not supported"
 std::string_view to_string(KeyFate fate);
 
+/// Which way a key that the simulation lacks can move memory. What changes it by less than one part
+/// in a hundred, either way, is `little`.
+enum class MemorySign : std::uint8_t { more, less, either, little };
+
+/// "adds memory", "saves memory", "may change memory", "changes memory little"
+std::string_view to_string(MemorySign sign);
+
 struct SourceKey {
   std::string key;    ///< its path in the file: "optimizers.class"
   std::string value;  ///< as the file has it
   KeyFate fate = KeyFate::used;
   std::string meaning;     ///< "--optimizer adamw", or why it is not one
   std::string lacks = {};  ///< not supported: the option without which it leaves the plan
+  MemorySign sign = MemorySign::either;  ///< not supported
+};
+
+/// What a file says by the defaults of earlier releases, which it could be of as well.
+struct EarlierReading {
+  std::string releases;  ///< "trl before 0.19"
+  OptionWords words;
+  OptionWords defaults;
 };
 
 /// The options that a file stands for. Some are a command's own (rank, capacity, alloc-conf), which
@@ -35,6 +51,8 @@ struct PlanSource {
   OptionWords words;
   OptionWords defaults;  ///< what the program takes where neither this nor another file says more
   std::vector<SourceKey> keys;
+  std::string releases = {};  ///< those it was read as, and why; empty: the newest
+  std::optional<EarlierReading> earlier = {};
 };
 
 /// Collects what a reader finds, in the order of the file.
@@ -46,7 +64,9 @@ class SourceKeys {
 
   /// `lacks` names the option that the key would have been, where there is one.
   void add_not_supported(std::string_view key, std::string value, std::string why,
-                         std::string_view lacks = {});
+                         std::string_view lacks = {}, MemorySign sign = MemorySign::either);
+
+  void add_not_supported(std::string_view key, std::string value, std::string why, MemorySign sign);
 
   /// Whether the keys that follow are the program's defaults, which no file has.
   void are_defaults(bool value) { are_defaults_ = value; }

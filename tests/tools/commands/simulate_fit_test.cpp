@@ -1,6 +1,7 @@
 // Command line: whether a plan fits, what would make it fit, and the budgets that decide the exit
 // code of `simulate`.
 #include <string>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
@@ -238,4 +239,65 @@ TEST_CASE("simulate: TRL's loss reads the head's weight in backward whatever sha
   // Tiles of the logits take the place of all of them.
   CHECK(reads_all.at("peak").at("allocated_bytes").as_int64() <
         whole.at("peak").at("allocated_bytes").as_int64());
+}
+
+namespace {
+
+/// `simulate --from LINE` with further options.
+CommandRun from_line(const std::string& line, std::vector<std::string> options) {
+  options.insert(options.begin(), {"simulate", "--from", line});
+  return run(options);
+}
+
+Object from_line_json(const std::string& line, std::vector<std::string> options) {
+  options.insert(options.end(), {"--format", "json"});
+  const CommandRun result = from_line(line, options);
+  REQUIRE(result.code == ExitCode::ok);
+  return boost::json::parse(result.out).as_object();
+}
+
+const std::string kAdding =
+    "torchrun run_clm.py --model_name_or_path gpt2 --block_size 64 --bf16 "
+    "--label_smoothing_factor 0.1";
+const std::string kSaving = "trl sft --model_name_or_path gpt2 --max_length 64 --use_unsloth true";
+
+}  // namespace
+
+TEST_CASE("simulate: what fits without a key that adds memory is not known to fit",
+          "[cli][simulate]") {
+  CHECK_THAT(from_line(kAdding, {"--gpu", "a100-80"}).out,
+             StartsWith("FITS without label_smoothing_factor, which adds memory (with it: not "
+                        "known), in a100-80"));
+  const Object fitting = from_line_json(kAdding, {"--gpu", "a100-80"});
+  CHECK(fitting.at("fits").is_null());
+  CHECK(fitting.at("left_out").as_array().front().at("effect").as_string() == "adds memory");
+  const CommandRun judged = from_line(kAdding, {"--gpu", "a100-80", "--fail-on-oom"});
+  CHECK(judged.code == ExitCode::exceeded);
+  CHECK_THAT(judged.err,
+             Contains("not known whether it fits: simulated without label_smoothing_factor"));
+}
+
+TEST_CASE("simulate: nothing that adds memory makes fit what does not", "[cli][simulate]") {
+  CHECK_THAT(from_line(kAdding, {"--capacity", "500MiB"}).out, StartsWith("DOES NOT FIT in "));
+  CHECK_FALSE(from_line_json(kAdding, {"--capacity", "500MiB"}).at("fits").as_bool());
+}
+
+TEST_CASE("simulate: what does not fit without a key that saves memory is not known not to",
+          "[cli][simulate]") {
+  CHECK_THAT(
+      from_line(kSaving, {"--capacity", "500MiB"}).out,
+      StartsWith("DOES NOT FIT without use_unsloth, which saves memory (with it: not known), "
+                 "in "));
+  CHECK(from_line_json(kSaving, {"--capacity", "500MiB"}).at("fits").is_null());
+  CHECK(from_line_json(kSaving, {"--gpu", "a100-80"}).at("fits").as_bool());
+}
+
+TEST_CASE("simulate: a line of an old release is read as that, with both answers where two apply",
+          "[cli][simulate]") {
+  const CommandRun result =
+      from_line("trl sft --model_name_or_path gpt2 --max_seq_length 64", {"--gpu", "a100-80"});
+  CHECK_THAT(result.out,
+             Contains("read as trl 0.19, transformers 4.54 and torch 2.7, the newest with "
+                      "max_seq_length") &&
+                 Contains("\nwith trl before 0.19: FITS in a100-80"));
 }

@@ -302,8 +302,10 @@ TEST_CASE("from: a misspelt key stands under the verdict, with the one that was 
   const CommandRun result = run(
       {"simulate", "--from",
        "torchrun run_clm.py --model_name_or_path gpt2 --block_size 128 --gradient_checkpointng"});
-  CHECK_THAT(result.out,
-             Contains("\nnot in this answer: gradient_checkpointng; the notes at the end"));
+  CHECK_THAT(
+      result.out,
+      Contains("\nnot in this answer: gradient_checkpointng (may change memory); the notes at "
+               "the end"));
   CHECK_THAT(result.out, Contains("did you mean gradient_checkpointing?"));
   const CommandRun spelt = run(
       {"simulate", "--from",

@@ -120,6 +120,15 @@ struct Members<Failure> {
 };
 
 template <>
+struct Members<LeftOutKey> {
+  static constexpr auto kRows = std::to_array({
+      member<&LeftOutKey::key>("key", "as the file has it"),
+      member<[](const LeftOutKey& of) { return to_string(of.sign); }>(
+          "effect", "adds memory, saves memory, or may change memory"),
+  });
+};
+
+template <>
 struct Members<StepPeak> {
   static constexpr auto kRows = std::to_array({
       member<&StepPeak::step>("step", "counted from 0"),
@@ -214,6 +223,11 @@ TrainedModel trained_model(const SimulationReport& report) {
           model.source};
 }
 
+std::optional<bool> known_fit(const Simulation& simulation) {
+  return simulation.available && simulation.undecided().empty() ? std::optional(simulation.fits())
+                                                                : std::nullopt;
+}
+
 std::optional<NodeHostMemory> host_memory(const SimulationReport& report) {
   return report.simulation.host.highest() > 0 ? std::optional(node_host_memory(report.simulation))
                                               : std::nullopt;
@@ -233,17 +247,36 @@ struct Members<TrainedModel> {
 };
 
 template <>
+struct Members<EarlierVerdict> {
+  static constexpr auto kRows = std::to_array({
+      member<&EarlierVerdict::releases>("releases", "such as trl before 0.19"),
+      member<[](const EarlierVerdict& of) { return known_fit(of.simulation); }>("fits", "as above"),
+      member<[](const EarlierVerdict& of) { return verdict(of.simulation); }>("verdict",
+                                                                              "the same in words"),
+      member<[](const EarlierVerdict& of) { return of.simulation.replay.result.peak; }>(
+          "peak", "the highest values of its run"),
+  });
+};
+
+template <>
 struct Members<SimulationReport> {
   using Report = SimulationReport;
   static constexpr auto kRows = std::to_array({
       member<trained_model>("model", "what is trained"),
       member<[](const Report& of) { return plan_json(of.simulation.plan); }>(
           "plan", "every option of the plan with its value"),
-      member<[](const Report& of) {
-        return of.simulation.available ? std::optional(of.simulation.fits()) : std::nullopt;
-      }>("fits", "whether it runs to its end; null: no memory was given to fit in"),
+      member<[](const Report& of) { return known_fit(of.simulation); }>(
+          "fits",
+          "whether it runs to its end; null: no memory was given to fit in, or "
+          "left_out has keys that could turn the answer around"),
       member<[](const Report& of) { return verdict(of.simulation, of.gpus); }>("verdict",
                                                                                "the same in words"),
+      member<[](const Report& of) { return of.simulation.releases; }>(
+          "releases", "those that files of --from were read as, where their keys tell"),
+      member_if_known<&Report::earlier>(
+          "earlier", "the answer by earlier releases, which the files could be of as well"),
+      member<[](const Report& of) { return of.simulation.left_out; }>(
+          "left_out", "keys of --from that are not simulated"),
       members_of<[](const Report& of) { return ListedReplay{&of.simulation.replay}; }>(),
       member<[](const Report& of) { return of.simulation.available; }>(
           "available_bytes", "what the allocator could take; null: unlimited"),

@@ -73,12 +73,24 @@ void add_remedies(const SimulationReport& simulated, Report& report) {
   }
 }
 
+/// Where the keys of a file date it, its defaults are those of its time.
+void add_releases(const SimulationReport& simulated, Report& report) {
+  for (const std::string& read_as : simulated.simulation.releases) {
+    report.line(read_as);
+  }
+  if (simulated.earlier) {
+    report.line(fmt::format("with {}: {}", simulated.earlier->releases,
+                            verdict(simulated.earlier->simulation)));
+  }
+}
+
 void add_answer(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
   report.line(verdict(simulation, simulated.gpus));
   if (const std::string left_out = left_out_sentence(simulation.left_out); !left_out.empty()) {
     report.line(left_out);
   }
+  add_releases(simulated, report);
   report.paragraph();
   if (simulated.batches) {
     add_paragraph("largest batch that fits: " + describe(*simulated.batches), report);

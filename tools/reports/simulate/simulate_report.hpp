@@ -19,8 +19,15 @@
 
 namespace highwater {
 
+/// The same files by the defaults of earlier releases.
+struct EarlierVerdict {
+  std::string releases;  ///< "trl before 0.19"
+  Simulation simulation;
+};
+
 struct SimulationReport {
   Simulation simulation;  ///< of the worst rank
+  std::optional<EarlierVerdict> earlier;
   RankPeaks ranks;
   std::optional<ValueSearch> batches;  ///< --find-batch
   EstimateComparison estimates;

@@ -69,6 +69,16 @@ std::string need_words(const Simulation& simulation) {
                            : "";
 }
 
+/// " without offload_x, which saves memory (with it: not known),", empty where nothing that was
+/// left out could turn the answer around.
+std::string undecided_clause(const Simulation& simulation) {
+  const std::vector<LeftOutKey> keys = simulation.undecided();
+  return keys.empty()
+             ? ""
+             : fmt::format(" {} (with {}: not known),", without_words(outcome_of(simulation), keys),
+                           keys.size() == 1 ? "it" : "them");
+}
+
 /// "--checkpoint full: 21.30 GiB, 1.84 GiB to spare (recomputes the forward)".
 std::string remedy_words(const Remedy& remedy) {
   std::vector<std::string> costs = remedy.costs;
@@ -88,22 +98,26 @@ std::string share(Bytes part, Bytes whole) {
                                                         static_cast<double>(whole.count()));
 }
 
-std::string verdict(const Simulation& simulation, const std::vector<const Gpu*>& gpus) {
+std::string verdict(const Simulation& simulation) {
   const Bytes reserved = simulation.replay.result.peak.reserved;
   if (!simulation.available) {
-    return fmt::format("reserves {} with unlimited memory; {}", to_iec(reserved),
-                       smallest_gpu(simulation, gpus));
+    return fmt::format("reserves {} with unlimited memory", to_iec(reserved));
   }
   if (!simulation.fits()) {
-    return fmt::format("DOES NOT FIT in {}: {}out of memory at {}", limit_words(simulation),
-                       need_words(simulation), failure_place(simulation));
+    return fmt::format("DOES NOT FIT{} in {}: {}out of memory at {}", undecided_clause(simulation),
+                       limit_words(simulation), need_words(simulation), failure_place(simulation));
   }
   const Bytes spare = *simulation.available - std::min(*simulation.available, reserved);
-  return fmt::format("FITS in {}: peak reserved {}, {} to spare{}", limit_words(simulation),
-                     to_iec(reserved), to_iec(spare),
+  return fmt::format("FITS{} in {}: peak reserved {}, {} to spare{}", undecided_clause(simulation),
+                     limit_words(simulation), to_iec(reserved), to_iec(spare),
                      is_thin(reserved, *simulation.available)
                          ? fmt::format(", a thin margin ({})", share(spare, *simulation.available))
                          : "");
+}
+
+std::string verdict(const Simulation& simulation, const std::vector<const Gpu*>& gpus) {
+  return simulation.available ? verdict(simulation)
+                              : verdict(simulation) + "; " + smallest_gpu(simulation, gpus);
 }
 
 std::string failure_text(const Simulation& simulation) {

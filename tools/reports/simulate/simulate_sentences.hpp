@@ -14,8 +14,11 @@ struct Simulation;
 /// "21.3 %"; "-" of nothing.
 std::string share(Bytes part, Bytes whole);
 
-/// One sentence: whether the plan fits, on what, and what is left or needed. Of unlimited memory it
-/// names the first of `gpus`, those that hold the plan.
+/// One sentence: whether the plan fits, on what, and what is left or needed; what it was simulated
+/// without, where that could turn the answer around.
+std::string verdict(const Simulation& simulation);
+
+/// The same, which of unlimited memory names the first of `gpus`, those that hold the plan.
 std::string verdict(const Simulation& simulation, const std::vector<const Gpu*>& gpus);
 
 /// Where memory ran out and what was there then; empty if it did not.

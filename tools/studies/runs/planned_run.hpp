@@ -2,20 +2,30 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/studies/runs/left_out.hpp"
 #include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/options/read_plan.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 
+/// The plan of --from by the defaults of earlier releases, which its files could be of as well.
+struct EarlierRun {
+  std::string releases;  ///< "trl before 0.19"
+  OptionWords words;     ///< of the whole plan
+};
+
 struct PlannedRun {
   TrainingPlan plan;
   bool gpu_named = false;                  ///< --gpu was given: the run has to fit on it
   std::vector<std::string> notes = {};     ///< what a reader of the run's numbers should know
-  std::vector<std::string> left_out = {};  ///< keys of --from that the plan lacks; each has a note
+  std::vector<std::string> releases = {};  ///< that files of --from were read as, one text each
+  std::optional<EarlierRun> earlier = {};
+  std::vector<LeftOutKey> left_out = {};  ///< keys of --from that the plan lacks; each has a note
 };
 
 /// `given` with `changed` set anew.

@@ -148,6 +148,14 @@ Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
   return gpu.total_memory - std::min(gpu.total_memory, outside);
 }
 
+std::vector<LeftOutKey> Simulation::undecided() const {
+  return turning_keys(outcome_of(*this), left_out);
+}
+
+FitOutcome outcome_of(const Simulation& simulation) {
+  return simulation.fits() ? FitOutcome::fits : FitOutcome::runs_out;
+}
+
 std::int64_t Simulation::parameters() const {
   if (plan.model.labels > 0) {
     const std::vector<ParameterInfo> all = model_parameters(plan.model);
@@ -188,6 +196,7 @@ Simulation before_requests(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation;
   simulation.plan = run.plan;
   simulation.left_out = run.left_out;
+  simulation.releases = run.releases;
   simulation.is_gpu_named = run.gpu_named;
   simulation.outside = outside_memory(run.plan);
   DeviceReplay& replay = simulation.replay;

@@ -11,6 +11,7 @@
 #include "sim/peak/moments.hpp"
 #include "sim/peak/peak_place.hpp"
 #include "sim/replay/phase_peaks.hpp"
+#include "tools/studies/runs/left_out.hpp"
 #include "tools/studies/runs/memory_request.hpp"
 #include "tools/studies/runs/planned_run.hpp"
 #include "tools/studies/runs/process_breakdown.hpp"
@@ -31,7 +32,8 @@ using SiteHolder = Holder<Site>;
 
 struct Simulation {
   TrainingPlan plan;
-  std::vector<std::string> left_out;  ///< as PlannedRun has it
+  std::vector<LeftOutKey> left_out;   ///< as PlannedRun has it
+  std::vector<std::string> releases;  ///< as PlannedRun has them
   std::shared_ptr<const RequestTrace> trace;
   DeviceReplay replay;
   PhasePeaks peaks;
@@ -56,6 +58,10 @@ struct Simulation {
 
   [[nodiscard]] bool fits() const { return !failure; }
 
+  /// Of what the plan lacks, the keys that could turn fits() around: with any, the answer is not
+  /// known.
+  [[nodiscard]] std::vector<LeftOutKey> undecided() const;
+
   /// Elements of the model's parameters; of a model without a family of those that are trained.
   [[nodiscard]] std::int64_t parameters() const;
 
@@ -67,6 +73,8 @@ struct Simulation {
   /// Highest values over all steps but the first; absent when there are none.
   [[nodiscard]] std::optional<Usage> steady_peak() const;
 };
+
+FitOutcome outcome_of(const Simulation& simulation);
 
 /// The options under which `simulation` was replayed.
 ReplayOptions replay_options(const Simulation& simulation);

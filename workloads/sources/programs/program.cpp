@@ -147,15 +147,26 @@ class SettingsReader {
   std::vector<std::string> names_;
 };
 
-SettingList with_defaults(const Program& program, const SettingList& settings) {
+SettingList without_sections(const Program& program, const SettingList& settings) {
   SettingList own;
   for (Setting setting : settings.list()) {
     setting.key = without_section(program, setting.key);
     own.add(std::move(setting));
   }
+  return own;
+}
+
+/// Whether a release has the default; absent: the newest.
+bool has_default(const ProgramDefault& row, std::optional<Release> release) {
+  const bool has_begun = !release || !row.since || *row.since <= *release;
+  return has_begun && (!row.until || (release && *release <= *row.until));
+}
+
+SettingList with_defaults(const Program& program, const SettingList& own,
+                          std::optional<Release> release) {
   SettingList all;
   for (const ProgramDefault& row : program.defaults) {
-    if (own.find(row.key) == nullptr) {
+    if (has_default(row, release) && own.find(row.key) == nullptr) {
       all.add({.key = std::string(row.key), .value = std::string(row.value), .is_default = true});
     }
   }
@@ -165,10 +176,62 @@ SettingList with_defaults(const Program& program, const SettingList& settings) {
   return all;
 }
 
-PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
-  const SettingList all = with_defaults(program, settings);
+/// The PyTorch and transformers that a file was written for, where its keys tell.
+void offer_releases(const FileReleases& releases, PlanSource& source) {
+  for (const std::string_view package : {"torch", "transformers"}) {
+    if (const std::optional<Release> release = releases.of(package)) {
+      source.keys.push_back({fmt::format("({})", releases.key), to_string(*release), KeyFate::used,
+                             fmt::format("--{} {}", package, to_string(*release))});
+      source.defaults.emplace_back(package, to_string(*release));
+    }
+  }
+}
+
+PlanSource read_as(const Program& program, const SettingList& own, const FileReleases& releases) {
+  SettingList all = with_defaults(program, own, releases.of(program.package));
+  all.note_releases(releases);
   PlanSource source = SettingsReader(program, all).read();
+  offer_releases(releases, source);
+  return source;
+}
+
+/// The oldest release that began a default and that the file need not be of.
+std::optional<Release> first_change(const Program& program, const SettingList& own,
+                                    const FileReleases& releases) {
+  std::optional<Release> first;
+  const std::optional<Release> newest = releases.of(program.package);
+  for (const ProgramDefault& row : program.defaults) {
+    const bool is_between =
+        newest && row.since && releases.oldest_of_program < *row.since && *row.since <= *newest;
+    if (is_between && own.find(row.key) == nullptr && (!first || *row.since < *first)) {
+      first = row.since;
+    }
+  }
+  return first;
+}
+
+std::optional<EarlierReading> earlier_reading(const Program& program, const SettingList& own,
+                                              FileReleases releases) {
+  const std::optional<Release> change = first_change(program, own, releases);
+  if (!change) {
+    return std::nullopt;
+  }
+  releases.newest.insert_or_assign(std::string(program.package),
+                                   release_before(program.package, *change));
+  PlanSource source = read_as(program, own, releases);
+  return EarlierReading{fmt::format("{} before {}", program.package, to_string(*change)),
+                        std::move(source.words), std::move(source.defaults)};
+}
+
+PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
+  const SettingList own = without_sections(program, settings);
+  const FileReleases releases = program.dates.releases_of(own, program.package);
+  PlanSource source = read_as(program, own, releases);
   source.file = file;
+  if (releases.are_known()) {
+    source.releases = describe(releases, program.package);
+    source.earlier = earlier_reading(program, own, releases);
+  }
   return source;
 }
 
@@ -185,10 +248,22 @@ const Program* started_by(std::string_view script) {
   return found == programs().end() ? nullptr : *found;
 }
 
+OptionWords joined(OptionWords words, const OptionWords& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 void append(PlanSource part, PlanSource& whole) {
+  if (part.earlier) {
+    whole.earlier = EarlierReading{part.earlier->releases, joined(whole.words, part.earlier->words),
+                                   joined(whole.defaults, part.earlier->defaults)};
+  }
   std::ranges::move(part.words, std::back_inserter(whole.words));
   std::ranges::move(part.defaults, std::back_inserter(whole.defaults));
   std::ranges::move(part.keys, std::back_inserter(whole.keys));
+  if (!part.releases.empty()) {
+    whole.releases = std::move(part.releases);
+  }
 }
 
 /// Variables that no rule knows are the script's own.

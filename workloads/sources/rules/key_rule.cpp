@@ -55,7 +55,8 @@ void apply_unsupported(const KeyRule& rule, const Setting& setting, SourceKeys& 
   if (is_off(setting, rule.off)) {
     keys.add_no_effect(setting.key, setting.value, "off, as it is here");
   } else {
-    keys.add_not_supported(setting.key, setting.value, std::string(rule.text), rule.lacks);
+    keys.add_not_supported(setting.key, setting.value, std::string(rule.text), rule.lacks,
+                           rule.sign);
   }
 }
 

@@ -22,9 +22,6 @@ struct ValueWord {
   std::string_view word;
 };
 
-/// Which way a key that the simulation lacks can move memory.
-enum class MemorySign : std::uint8_t { more, less, either };
-
 /// Texts belong to the facts, which live as long as the program.
 struct KeyRule {
   enum class Use : std::uint8_t { option, no_effect, not_supported, context };

@@ -1,8 +1,10 @@
 #include "workloads/sources/rules/key_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,12 +35,16 @@ std::vector<ValueWord> words_of(const JsonField& row) {
 }
 
 MemorySign sign_of(const JsonField& row) {
+  constexpr std::array kSigns{
+      std::pair{"more", MemorySign::more}, std::pair{"less", MemorySign::less},
+      std::pair{"either", MemorySign::either}, std::pair{"little", MemorySign::little}};
   const JsonField field = row.at("sign");
-  const std::string_view sign = field.view();
-  if (sign != "more" && sign != "less" && sign != "either") {
-    field.fail("expected more, less or either");
+  const auto* const found = std::ranges::find(
+      kSigns, field.view(), [](const auto& sign) { return std::string_view(sign.first); });
+  if (found == kSigns.end()) {
+    field.fail("expected more, less, either or little");
   }
-  return sign == "more" ? MemorySign::more : sign == "less" ? MemorySign::less : MemorySign::either;
+  return found->second;
 }
 
 KeyRule unsupported_rule(const JsonField& row, const JsonField& what) {

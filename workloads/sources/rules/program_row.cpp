@@ -7,14 +7,17 @@
 namespace highwater {
 namespace {
 
-/// Those of the newest release: a file does not say which one it is for.
+std::optional<Release> release_in(const JsonField& row, std::string_view edge) {
+  const auto field = row.find(edge);
+  return field ? std::optional(release_of(field->view())) : std::nullopt;
+}
+
 std::vector<ProgramDefault> defaults_of(const JsonField& file) {
   std::vector<ProgramDefault> defaults;
   if (const auto field = file.find("defaults")) {
     for (const JsonField& row : field->elements()) {
-      if (!row.find("until")) {
-        defaults.push_back({row.at("key").view(), row.at("value").view()});
-      }
+      defaults.push_back({row.at("key").view(), row.at("value").view(), release_in(row, "since"),
+                          release_in(row, "until")});
     }
   }
   return defaults;
@@ -35,7 +38,9 @@ std::vector<ProgramOption> options_of(const JsonField& file) {
 Program program_of_facts(const JsonField& file, const Readers& readers, FinishProgram finish) {
   return {.name = file.at("program").view(),
           .releases = file.at("releases").view(),
+          .package = file.view_or_empty("package"),
           .keys = KeyTable(file, readers),
+          .dates = KeyDates(file),
           .scripts = file.views("scripts"),
           .defaults = defaults_of(file),
           .sections = file.views("sections"),

@@ -2,10 +2,13 @@
 // code stands in workloads/facts/programs/NAME.json.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "traces/release.hpp"
 #include "workloads/json/json_field.hpp"
+#include "workloads/sources/rules/key_dates.hpp"
 #include "workloads/sources/rules/key_table.hpp"
 
 namespace highwater {
@@ -14,6 +17,9 @@ namespace highwater {
 struct ProgramDefault {
   std::string_view key;
   std::string_view value;
+  /// The first and the last release of the program's package that has this default.
+  std::optional<Release> since = {};
+  std::optional<Release> until = {};
 };
 
 /// An option that follows from the program itself, as "(framework)" of its listing.
@@ -30,7 +36,9 @@ using FinishProgram = void (*)(const SettingList& all, SourceKeys& keys);
 struct Program {
   std::string_view name;      ///< "torchtitan"
   std::string_view releases;  ///< whose sources the rules follow: "torchtitan 0.1 to 0.3"
+  std::string_view package;   ///< its own, as releases.json calls it; empty: it has none
   KeyTable keys;
+  KeyDates dates;  ///< of its keys
   /// Scripts and tools that start it: "pretrain_gpt.py", "axolotl train"; '*' as in keys.
   std::vector<std::string_view> scripts;
   std::vector<ProgramDefault> defaults;

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/sources/settings/file_releases.hpp"
+
 namespace highwater {
 
 /// What kind of value a file has.
@@ -75,6 +77,11 @@ class SettingList {
 
   void note_repeated(std::optional<RepeatedKey> key) { repeated_key_ = std::move(key); }
 
+  /// Those that the file was written for, once its program is known.
+  [[nodiscard]] const FileReleases& releases() const { return releases_; }
+
+  void note_releases(FileReleases releases) { releases_ = std::move(releases); }
+
  private:
   [[nodiscard]] std::size_t place_like(std::string_view pattern) const;
 
@@ -83,6 +90,7 @@ class SettingList {
   /// Answers of first_like(): readers ask for each of their keys anew.
   mutable std::unordered_map<std::string, std::size_t> found_like_;
   std::optional<RepeatedKey> repeated_key_;
+  FileReleases releases_;
 };
 
 }  // namespace highwater

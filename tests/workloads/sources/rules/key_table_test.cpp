@@ -94,7 +94,7 @@ TEST_CASE("key table: a wrong row names its place", "[plan][sources]") {
              Contains("keys[0].read: there is no reader 'no such'"));
   CHECK_THAT(message(R"({"unsupported": "x", "keys": ["a"]})"), Contains("'sign' is missing"));
   CHECK_THAT(message(R"({"unsupported": "x", "sign": "up", "keys": ["a"]})"),
-             Contains("keys[0].sign: expected more, less or either"));
+             Contains("keys[0].sign: expected more, less, either or little"));
   CHECK_THROWS_WITH(File(R"({"includes": ["unheard-of"]})").table(),
                     Contains("includes[0]: there is no file 'unheard-of'"));
 }

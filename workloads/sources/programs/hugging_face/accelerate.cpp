@@ -72,7 +72,8 @@ void read_fp8_backend(const Setting& setting, const SettingList& all, SourceKeys
   } else if (is_same_key(setting.value, "AO") || is_same_key(setting.value, "torchao")) {
     offer(setting, "float8", "true", keys);
   } else {
-    keys.add_not_supported(setting.key, setting.value, "products in 8 bits by another library");
+    keys.add_not_supported(setting.key, setting.value, "products in 8 bits by another library",
+                           MemorySign::less);
   }
 }
 

@@ -20,7 +20,8 @@ void finish_axolotl(const SettingList& all, SourceKeys& keys) {
   // loaders/model.py _configure_embedding_dtypes.
   if (!has_attention && !is_any_on(all, {"adapter"}) && sharding_of(all) == Sharding::none) {
     keys.add_not_supported("(norms)", "fp32",
-                           "without flash attention, norms and embeddings are kept in fp32");
+                           "without flash attention, norms and embeddings are kept in fp32",
+                           MemorySign::more);
   }
 }
 

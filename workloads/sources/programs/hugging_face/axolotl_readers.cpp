@@ -58,7 +58,7 @@ void read_axolotl_checkpointing(const Setting& setting, const SettingList& all, 
   read_checkpointing(setting, all, keys);
   if (setting.value.starts_with("offload")) {
     keys.add_not_supported(setting.key, setting.value,
-                           "inputs of checkpointed layers go to the host");
+                           "inputs of checkpointed layers go to the host", MemorySign::less);
   }
 }
 
@@ -158,7 +158,8 @@ void read_mxfp4(const Setting& setting, const SettingList& all, SourceKeys& keys
   if (says_no(setting) || dequantises) {
     keys.add_no_effect(setting.key, setting.value, "weights are dequantised when they are read");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "the weights are quantised");
+    keys.add_not_supported(setting.key, setting.value, "the weights are quantised",
+                           MemorySign::less);
   }
 }
 

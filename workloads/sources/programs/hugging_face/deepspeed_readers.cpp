@@ -78,7 +78,8 @@ void read_offload_ratio(const Setting& setting, const SettingList& all, SourceKe
     note_off(setting, keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "part of the optimizer stays on the GPU; simulated on the host");
+                           "part of the optimizer stays on the GPU; simulated on the host",
+                           MemorySign::more);
   }
 }
 
@@ -193,7 +194,8 @@ void read_hpz(const Setting& setting, const SettingList& all, SourceKeys& keys) 
     note_off(setting, keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "a second copy of the parameters, sharded within a node");
+                           "a second copy of the parameters, sharded within a node",
+                           MemorySign::more);
   }
 }
 
@@ -214,7 +216,8 @@ void read_autotp(const Setting& setting, const SettingList& all, SourceKeys& key
     note_off(setting, keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "layers split by DeepSpeed; give --tp for another way of splitting");
+                           "layers split by DeepSpeed; give --tp for another way of splitting",
+                           MemorySign::less);
   }
 }
 

@@ -55,7 +55,8 @@ void offer_precision(const Setting& setting, const SettingList& all, SourceKeys&
         setting.key, setting.value,
         fmt::format("weights in {} under autocast in {}, whose copies of them are "
                     "left out; simulated as bf16+amp",
-                    *weights, half_of(all)));
+                    *weights, half_of(all)),
+        MemorySign::more);
   } else if (family_of(model_of(all)).empty()) {
     keys.add_no_effect(setting.key, setting.value, "the type of a checkpoint that is not known");
   } else {
@@ -85,20 +86,7 @@ Sharding sharding_of(const SettingList& all) {
 }
 
 bool is_of_transformers_4(const SettingList& all) {
-  constexpr std::array<std::string_view, 11> kDropped{"evaluation_strategy",
-                                                      "warmup_ratio",
-                                                      "fsdp_transformer_layer_cls_to_wrap",
-                                                      "logging_dir",
-                                                      "group_by_length",
-                                                      "fp16_opt_level",
-                                                      "half_precision_backend",
-                                                      "no_cuda",
-                                                      "per_gpu_train_batch_size",
-                                                      "save_safetensors",
-                                                      "sharded_ddp"};
-  return first_like(all, "base_model") == nullptr &&
-         std::ranges::any_of(kDropped,
-                             [&](std::string_view key) { return all.find(key) != nullptr; });
+  return all.releases().are_before("transformers", {.major = 5, .minor = 0});
 }
 
 std::string model_of(const SettingList& all) {
@@ -163,7 +151,7 @@ void offer_untold_precision(const SettingList& all, SourceKeys& keys) {
   const bool is_told = is_any_on(all, {"bf16", "fp16"}) || all.find("dtype") != nullptr ||
                        all.find("torch_dtype") != nullptr;
   if (!is_told) {
-    offer_precision({"(precision)", "the checkpoint's own"}, all, keys);
+    offer_precision({"(precision)", "not in this file"}, all, keys);
   }
 }
 

@@ -84,6 +84,9 @@ void read_replicas(const Setting& setting, const SettingList& all, SourceKeys& k
 void read_factory_attention(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_tensor_size(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
+/// Whether and how a run evaluates between its steps (evaluation.cpp).
+void read_evaluation(const Setting& setting, const SettingList& all, SourceKeys& keys);
+
 // Rules of weights in 4 and 8 bits (quantized_weights.cpp).
 void read_load_in_4bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_load_in_8bit(const Setting& setting, const SettingList& all, SourceKeys& keys);

@@ -174,6 +174,10 @@ void read_wrap_policy(const Setting& setting, const SettingList& all, SourceKeys
   if (!shards_parameters(all) || policy == "transformer_based_wrap" ||
       setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "blocks are units, as they are here");
+  } else if (policy == "no_wrap") {
+    keys.add_not_supported(setting.key, setting.value,
+                           "the model is one unit, whose parameters are gathered all at once",
+                           MemorySign::more);
   } else {
     keys.add_not_supported(setting.key, setting.value, "other units than blocks");
   }

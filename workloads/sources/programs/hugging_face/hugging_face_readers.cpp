@@ -186,7 +186,8 @@ void offer_attention(const Setting& setting, std::string_view name, const Settin
   const std::string_view word = is_flash || flash == "eager" ? flash : "sdpa-efficient";
   offer(setting, "attention", std::string(word), keys);
   keys.add_not_supported(setting.key, setting.value,
-                         fmt::format("its own kernels; simulated as PyTorch's ({})", word));
+                         fmt::format("its own kernels; simulated as PyTorch's ({})", word),
+                         MemorySign::little);
 }
 
 /// Unsloth's copies in 4 bits bring their own quantization_config: NF4 with double quantisation.
@@ -198,7 +199,8 @@ void offer_own_quantization(const Setting& setting, SourceKeys& keys) {
   offer({"(quantization_config)", "the checkpoint's own"}, "double-quant", "true", keys);
   if (setting.value.ends_with("-unsloth-bnb-4bit")) {
     keys.add_not_supported(setting.key, setting.value,
-                           "some of its layers stay in 16 bits; simulated with all in 4");
+                           "some of its layers stay in 16 bits; simulated with all in 4",
+                           MemorySign::more);
   }
 }
 
@@ -377,7 +379,8 @@ void read_liger(const Setting& setting, const SettingList& all, SourceKeys& keys
   }
   offer(setting, "loss", "fused", keys);
   keys.add_not_supported(setting.key, setting.value,
-                         "Liger's norms and gates, which save fewer activations than simulated");
+                         "Liger's norms and gates, which save fewer activations than simulated",
+                         MemorySign::less);
 }
 
 void read_empty_cache(const Setting& setting, const SettingList& all, SourceKeys& keys) {
@@ -388,7 +391,8 @@ void read_empty_cache(const Setting& setting, const SettingList& all, SourceKeys
     offer(setting, "empty-cache-every-step", "true", keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "the cache is emptied after some steps; here after each or none");
+                           "the cache is emptied after some steps; here after each or none",
+                           MemorySign::little);
   }
 }
 
@@ -397,7 +401,8 @@ void read_backend(const Setting& setting, const SettingList& all, SourceKeys& ke
   if (setting.kind == SettingKind::null || setting.value == "nccl") {
     keys.add_no_effect(setting.key, setting.value, std::string(kAsItIsHere));
   } else {
-    keys.add_not_supported(setting.key, setting.value, "NCCL carries the collectives here");
+    keys.add_not_supported(setting.key, setting.value, "NCCL carries the collectives here",
+                           MemorySign::little);
   }
 }
 

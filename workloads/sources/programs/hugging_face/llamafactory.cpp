@@ -86,7 +86,8 @@ void read_factory_packing(const Setting& setting, const SettingList& all, Source
     note_off(setting, keys);
   } else if (is_same_key(setting.key, "neat_packing")) {
     keys.add_not_supported(setting.key, setting.value,
-                           "texts of a row do not see each other, by a mask or by flash-attn");
+                           "texts of a row do not see each other, by a mask or by flash-attn",
+                           MemorySign::more);
   } else {
     keys.add_no_effect(setting.key, setting.value, "rows are full, as they are here");
   }

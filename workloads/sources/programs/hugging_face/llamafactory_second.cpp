@@ -59,7 +59,7 @@ void read_v1_kernels(const Setting& setting, const SettingList& all, SourceKeys&
     keys.add_no_effect(setting.key, setting.value, "kernels of NPUs, none of GPUs");
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "fused kernels, which save fewer activations");
+                           "fused kernels, which save fewer activations", MemorySign::less);
   }
 }
 

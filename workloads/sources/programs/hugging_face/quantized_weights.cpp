@@ -73,7 +73,8 @@ void read_bits(const Setting& setting, const SettingList& all, SourceKeys& keys)
   } else if (says_no(setting) || setting.value == "16" || setting.value == "32") {
     note_off(setting, keys);
   } else {
-    keys.add_not_supported(setting.key, setting.value, "weights in another number of bits");
+    keys.add_not_supported(setting.key, setting.value, "weights in another number of bits",
+                           MemorySign::less);
   }
 }
 
@@ -107,7 +108,8 @@ void read_quantization_bit(const Setting& setting, const SettingList& all, Sourc
   if ((method != "bnb" && method != "bitsandbytes") ||
       (setting.value != "4" && setting.value != "8")) {
     keys.add_not_supported(setting.key, setting.value,
-                           "weights quantised by another library than bitsandbytes");
+                           "weights quantised by another library than bitsandbytes",
+                           MemorySign::less);
     return;
   }
   offer(setting, "quantize", setting.value == "8" ? "int8" : format_of(all), keys);

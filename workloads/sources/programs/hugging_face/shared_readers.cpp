@@ -42,6 +42,7 @@ constexpr std::array kSharedHuggingFaceReaders{
     NamedReader{"dtype", read_dtype},
     NamedReader{"efficient_loading", read_efficient_loading},
     NamedReader{"empty_cache", read_empty_cache},
+    NamedReader{"evaluation", read_evaluation},
     NamedReader{"experts", read_experts},
     NamedReader{"factory_attention", read_factory_attention},
     NamedReader{"flash_flag", read_flash_flag},

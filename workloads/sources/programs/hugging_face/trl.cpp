@@ -25,14 +25,20 @@ namespace {
       "the trained model alone takes");
 }
 
+/// Since 1.15 nll is what chunked_nll was (trainer/sft_config.py).
+bool is_chunked(const Setting& loss, const SettingList& all) {
+  return loss.value == "chunked_nll" ||
+         (loss.value == "nll" && !all.releases().are_before("trl", {.major = 1, .minor = 15}));
+}
+
 void read_trl_loss(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  static_cast<void>(all);
-  if (setting.kind == SettingKind::null || setting.value == "chunked_nll") {
+  if (setting.kind == SettingKind::null || is_chunked(setting, all)) {
     keys.add_no_effect(setting.key, setting.value, "the default here as well");
   } else if (setting.value == "nll") {
     offer(setting, "loss", "hf", keys);
   } else if (setting.value == "dft") {
-    keys.add_not_supported(setting.key, setting.value, "a few extra values per token");
+    keys.add_not_supported(setting.key, setting.value, "a few extra values per token",
+                           MemorySign::little);
   } else {
     refuse_other_trainer(setting.key + " " + setting.value);
   }
@@ -48,7 +54,8 @@ void read_packing(const Setting& setting, const SettingList& all, SourceKeys& ke
   } else {
     keys.add_not_supported(setting.key, setting.value,
                            "a batch becomes one row with positions of each text; simulated as rows "
-                           "of the longest length");
+                           "of the longest length",
+                           MemorySign::little);
   }
 }
 
@@ -59,7 +66,8 @@ void read_trl_liger(const Setting& setting, const SettingList& all, SourceKeys& 
     note_off(setting, keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "Liger's norms and gates, which save fewer activations than simulated");
+                           "Liger's norms and gates, which save fewer activations than simulated",
+                           MemorySign::less);
   }
 }
 
@@ -109,24 +117,18 @@ void read_trl_file(const Setting& setting, const SettingList& all, SourceKeys& k
   apply_rules(trl_sft().keys, part, with_file, keys);
 }
 
-/// Keys that TRL 1 has no more (trainer/sft_config.py, model_config.py of 0.7 to 0.24), and those
-/// of the transformers 4 that ran beneath it.
-bool is_of_trl_0(const SettingList& all) {
-  constexpr std::array<std::string_view, 6> kDropped{"max_seq_length",  "max_seq_len",
-                                                     "model_name",      "num_of_sequences",
-                                                     "chars_per_token", "dataset_batch_size"};
-  return is_of_transformers_4(all) || std::ranges::any_of(kDropped, [&](std::string_view key) {
-           return all.find(key) != nullptr;
-         });
+/// TRL 1.7 was the first whose loss made no logits unless told (pull request 5846).
+bool makes_logits(const SettingList& all) {
+  return all.releases().are_before("trl", {.major = 1, .minor = 7});
 }
 
 void finish_trl(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "TRL's SFTTrainer"}, "framework", "trl-sft", keys);
-  // TRL 1.7 was the first whose loss made no logits unless told (pull request 5846).
-  if (is_of_trl_0(all) && first_like(all, "loss_type") == nullptr &&
+  if (makes_logits(all) && first_like(all, "loss_type") == nullptr &&
       !is_any_on(all, {"use_liger*"})) {
     offer({"(loss)", "TRL before 1.7"}, "loss", "hf", keys);
   }
+  offer_untold_precision(all, keys);
   offer_fsdp_kind(all, keys);
   offer_trl_compute_dtype(all, keys);
   // trainer/model_config.py.

@@ -88,7 +88,8 @@ void read_bridge_mode(const Setting& setting, const SettingList& /*all*/, Source
   if (setting.value == "pretrain" || setting.value == "sft") {
     keys.add_no_effect(setting.key, setting.value, "the whole model is trained");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "adapters on a frozen model");
+    keys.add_not_supported(setting.key, setting.value, "adapters on a frozen model",
+                           MemorySign::less);
   }
 }
 

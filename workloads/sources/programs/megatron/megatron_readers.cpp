@@ -74,7 +74,8 @@ void read_part_length(const Setting& setting, const SettingList& all, SourceKeys
   } else if (setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "left to the default");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "an encoder alongside the decoder");
+    keys.add_not_supported(setting.key, setting.value, "an encoder alongside the decoder",
+                           MemorySign::more);
   }
 }
 
@@ -115,7 +116,8 @@ void read_cp_type(const Setting& setting, const SettingList& all, SourceKeys& ke
   } else if (setting.value == "p2p" || setting.value == "a2a") {
     offer(setting, "cp-kind", setting.value == "p2p" ? "ring" : "ulysses", keys);
   } else {
-    keys.add_not_supported(setting.key, setting.value, "keys and values of all ranks at once");
+    keys.add_not_supported(setting.key, setting.value, "keys and values of all ranks at once",
+                           MemorySign::more);
   }
 }
 
@@ -150,7 +152,8 @@ void read_layer_wise_layout(const Setting& setting, const SettingList& all, Sour
       optimizer == "dist_muon" || (optimizer == "muon" && is_set(all, "use_distributed_optimizer"));
   if (setting.value == "true" && is_layer_wise) {
     keys.add_not_supported(setting.key, setting.value,
-                           "parameters are gathered from flat copies after each step");
+                           "parameters are gathered from flat copies after each step",
+                           MemorySign::more);
   } else {
     keys.add_no_effect(setting.key, setting.value, "read with the layer-wise optimizer only");
   }
@@ -200,10 +203,13 @@ void read_recomputed_layers(const Setting& setting, const SettingList& all, Sour
     keys.add_no_effect(setting.key, setting.value, "read with granularity full only");
   } else if (is_uniform ? count == 1 : count >= layers) {
     keys.add_no_effect(setting.key, setting.value, "each layer is recomputed, as it is here");
+  } else if (is_uniform) {
+    keys.add_not_supported(setting.key, setting.value, "groups of layers are recomputed together");
+  } else if (count == 0) {  // megatron/core/transformer/transformer_block.py: layers below it
+    offer(setting, "checkpoint", "none", keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           is_uniform ? "groups of layers are recomputed together"
-                                      : "only the first layers of a stage are recomputed");
+                           "only the first layers of a stage are recomputed", MemorySign::more);
   }
 }
 
@@ -212,7 +218,8 @@ void read_recomputed_modules(const Setting& setting, const SettingList& all, Sou
       setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "core attention, as it is here");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "these parts of a layer are recomputed");
+    keys.add_not_supported(setting.key, setting.value, "these parts of a layer are recomputed",
+                           MemorySign::less);
   }
 }
 
@@ -271,7 +278,8 @@ void read_empty_level(const Setting& setting, const SettingList& /*all*/, Source
     offer(setting, "empty-cache-every-step", "true", keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "the cache is emptied between backward and optimizer");
+                           "the cache is emptied between backward and optimizer",
+                           MemorySign::little);
   }
 }
 
@@ -282,7 +290,7 @@ void read_capacity(const Setting& setting, const SettingList& all, SourceKeys& k
     offer(setting, "moe-capacity-factor", setting.value, keys);
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "tokens above this share of an expert are dropped");
+                           "tokens above this share of an expert are dropped", MemorySign::less);
   }
 }
 
@@ -291,7 +299,7 @@ void read_softmax_fusion(const Setting& setting, const SettingList& all, SourceK
                         says(all, "attention_backend", "local") ||
                         says(all, "transformer_impl", "local");
   if (is_eager && !all.is_on("use_flash_attn")) {
-    keys.add_not_supported(setting.key, setting.value, "scores in fp32");
+    keys.add_not_supported(setting.key, setting.value, "scores in fp32", MemorySign::more);
   } else {
     keys.add_no_effect(setting.key, setting.value, "flash attention has no softmax of its own");
   }
@@ -299,7 +307,8 @@ void read_softmax_fusion(const Setting& setting, const SettingList& all, SourceK
 
 void read_fusion(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
   if (setting.value == "false") {
-    keys.add_not_supported(setting.key, setting.value, "unfused activations keep more tensors");
+    keys.add_not_supported(setting.key, setting.value, "unfused activations keep more tensors",
+                           MemorySign::more);
   } else {
     keys.add_no_effect(setting.key, setting.value, "fused, as it is here");
   }

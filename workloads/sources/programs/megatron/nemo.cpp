@@ -115,7 +115,7 @@ void read_scheme(const Setting& setting, const SettingList& /*all*/, SourceKeys&
     keys.add_no_effect(setting.key, setting.value, "the whole model is trained");
   } else {
     offer(setting, "lora", "8", keys);
-    keys.add_not_supported(setting.key, setting.value, std::string(kAdapters));
+    keys.add_not_supported(setting.key, setting.value, std::string(kAdapters), MemorySign::less);
   }
 }
 

@@ -330,7 +330,8 @@ void read_rotation(const Setting& setting, const SettingList& all, SourceKeys& k
   if (degree_of(all, "context_parallel_degree") == 1 || setting.value == "alltoall") {
     keys.add_no_effect(setting.key, setting.value, "how parts of sequences travel");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "keys and values of all ranks at once");
+    keys.add_not_supported(setting.key, setting.value, "keys and values of all ranks at once",
+                           MemorySign::more);
   }
 }
 

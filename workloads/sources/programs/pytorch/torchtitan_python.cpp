@@ -99,7 +99,8 @@ void read_loss_class(const Setting& setting, const SettingList& all, SourceKeys&
 
 void read_loop(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
   if (setting.value == "fused_opt_states_bf16") {
-    keys.add_not_supported(setting.key, setting.value, "states in bf16 take half the memory");
+    keys.add_not_supported(setting.key, setting.value, "states in bf16 take half the memory",
+                           MemorySign::less);
   } else {
     offer(setting, "optimizer-impl", setting.value == "for-loop" ? "loop" : setting.value, keys);
   }
@@ -202,7 +203,7 @@ void read_graphs(const Setting& setting, const SettingList& /*all*/, SourceKeys&
     keys.add_no_effect(setting.key, setting.value, "no graphs, as it is here");
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "a CUDA graph keeps its memory in a pool of its own");
+                           "a CUDA graph keeps its memory in a pool of its own", MemorySign::more);
   }
 }
 

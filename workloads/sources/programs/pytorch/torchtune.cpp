@@ -212,7 +212,7 @@ void read_offloading(const Setting& setting, const SettingList& all, SourceKeys&
     keys.add_no_effect(setting.key, setting.value, "off, as it is here");
   } else if (all.is_on("fsdp_cpu_offload") || all.is_on("fsdp.cpu_offload")) {
     keys.add_not_supported(setting.key, setting.value,
-                           "activations go to the host beside parameters");
+                           "activations go to the host beside parameters", MemorySign::less);
   } else {
     offer(setting, "offload", "activations", keys);
   }

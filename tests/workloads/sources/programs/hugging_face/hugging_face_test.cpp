@@ -1,4 +1,6 @@
 // Configurations and launch lines around transformers' Trainer as plans.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "traces/error.hpp"
@@ -356,7 +358,6 @@ TEST_CASE("llamafactory: optimizers of its own", "[plan][sources]") {
 // TRL 1.7 (pull request 5846) was the first without logits unless told.
 TEST_CASE("trl: the loss is that of the release that the keys are of", "[plan][sources]") {
   CHECK(words(of_line("trl sft --model_name_or_path gpt2 --max_length 512"), {"loss"}) == "-");
-  CHECK(words(of_line("trl sft --model_name_or_path gpt2 --loss_type nll"), {"loss"}) == "hf");
   const PlanSource older =
       of_line("python sft.py --model_name meta-llama/Llama-2-7b-hf --max_seq_length 512");
   CHECK(words(older, {"model", "seq", "loss"}) == "meta-llama/Llama-2-7b-hf 512 hf");
@@ -406,4 +407,54 @@ TEST_CASE("trainer: numbers of JSON that are off", "[plan][sources]") {
                   "label_smoothing_factor": 0.0, "max_grad_norm": 0.0, "optim": "adamw_torch"})");
   CHECK(fate_of(plan, "label_smoothing_factor") == "no effect");
   CHECK(words(plan, {"grad-clip"}) == "none");
+}
+
+TEST_CASE("trl: a line of TRL 0 has the defaults of its time", "[plan][sources]") {
+  // trl 0.16 trainer/sft_config.py: neither bf16 nor gradient_checkpointing is set there.
+  const std::string line =
+      "python sft.py --model_name_or_path gpt2 --max_seq_length 1024 "
+      "--per_device_train_batch_size 4 ";
+  const PlanSource old = of_line(line + "--evaluation_strategy steps");
+  CHECK(words(old, {"precision", "checkpoint", "seq", "loss"}) == "fp32 none 1024 hf");
+  CHECK(words(old, {"torch", "transformers"}) == "2.6 4.50");
+  CHECK_FALSE(old.earlier);
+  const PlanSource now = of_line("python sft.py --model_name_or_path gpt2 --max_length 1024");
+  CHECK(words(now, {"precision", "checkpoint", "seq", "loss"}) == "amp-bf16 full 1024 -");
+  CHECK(words(now, {"torch", "transformers"}) == "- -");
+}
+
+TEST_CASE("trl: where earlier releases have other defaults, both readings are there",
+          "[plan][sources]") {
+  // bf16 is on since TRL 0.19, the last release with max_seq_length.
+  const PlanSource line = of_line("trl sft --model_name_or_path gpt2 --max_seq_length 512");
+  CHECK(words(line, {"precision", "checkpoint"}) == "amp-bf16 none");
+  REQUIRE(line.earlier);
+  CHECK(line.earlier->releases == "trl before 0.19");
+  const PlanSource earlier{.words = line.earlier->words, .defaults = line.earlier->defaults};
+  CHECK(words(earlier, {"precision", "checkpoint"}) == "fp32 none");
+  CHECK_FALSE(of_line("trl sft --model_name_or_path gpt2 --max_seq_length 512 --bf16").earlier);
+}
+
+TEST_CASE("trl: nll makes no logits since 1.15", "[plan][sources]") {
+  const std::string line = "trl sft --model_name_or_path gpt2 --loss_type nll ";
+  CHECK(word(of_line(line), "loss") == "-");
+  CHECK(word(of_line(line + "--exp_name x"), "loss") == "hf");  // of 0.27 or before
+}
+
+TEST_CASE("trainer: keys of transformers 5 do not make a file one of transformers 4",
+          "[plan][sources]") {
+  const std::string line = "torchrun run_clm.py --model_name_or_path gpt2 --block_size 64 ";
+  CHECK(words(of_line(line + "--warmup_ratio 0.1"), {"torch", "transformers"}) == "2.13 5.14");
+  CHECK(words(of_line(line + "--no_cuda false"), {"transformers"}) == "4.57");
+}
+
+TEST_CASE("trainer: evaluation counts where it takes more sequences than training",
+          "[plan][sources]") {
+  const std::string line = "torchrun run_clm.py --model_name_or_path gpt2 --eval_strategy steps ";
+  CHECK(fate_of(of_line(line), "eval_strategy") == "no effect");  // 8 and 8
+  const PlanSource more = of_line(line + "--per_device_train_batch_size 2");
+  const auto key = std::ranges::find(more.keys, "eval_strategy", &SourceKey::key);
+  CHECK((key->fate == KeyFate::not_supported && key->sign == MemorySign::more));
+  CHECK(fate_of(of_line(line + "--per_device_train_batch_size 2 --per_device_eval_batch_size 2"),
+                "eval_strategy") == "no effect");
 }
