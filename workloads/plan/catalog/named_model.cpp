@@ -7,6 +7,7 @@
 
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/hub_cache.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/other_model.hpp"
 
@@ -58,8 +59,25 @@ ModelSpec read_sound_model(const std::string& text) {
   return spec;
 }
 
+std::optional<ModelSpec> find_named_model(const std::string& text) {
+  if (names_model_file(text)) {
+    return read_sound_model(text);
+  }
+  if (const ModelSpec* const preset = find_model_preset(text)) {
+    return *preset;
+  }
+  const std::optional<std::string> config = cached_config(text);
+  if (!config) {
+    return std::nullopt;
+  }
+  ModelSpec spec = read_sound_model(*config);
+  spec.name = text;
+  return spec;
+}
+
 ModelSpec named_model(const std::string& text) {
-  return names_model_file(text) ? read_sound_model(text) : model_preset(text);
+  const std::optional<ModelSpec> found = find_named_model(text);
+  return found ? *found : model_preset(text);
 }
 
 }  // namespace highwater

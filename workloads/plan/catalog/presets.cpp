@@ -13,6 +13,7 @@
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "workloads/facts/facts.hpp"
+#include "workloads/plan/catalog/hub_cache.hpp"
 #include "workloads/plan/catalog/listed_models.hpp"
 
 namespace highwater {
@@ -110,14 +111,14 @@ const ModelSpec* find_model_preset(std::string_view name) {
 
 std::string unknown_model(std::string_view name) {
   const std::vector<std::string> nearest = nearest_names(lower(name));
-  return nearest.empty()
-             ? "no such model, and none of a similar name; give its config.json ('highwater "
-               "models' "
-               "lists all names)"
-             : fmt::format(
-                   "no such model; nearest names: {}; 'highwater models' lists all, and a "
-                   "config.json file is taken as well",
-                   fmt::join(nearest, ", "));
+  const std::string near = nearest.empty()
+                               ? ", and none of a similar name"
+                               : fmt::format("; nearest names: {}", fmt::join(nearest, ", "));
+  const std::string remedy =
+      is_hub_id(name)
+          ? fmt::format("its own sizes are found after 'hf download {} config.json'", name)
+          : "give its config.json";
+  return fmt::format("no such model{}; {} ('highwater models' lists all names)", near, remedy);
 }
 
 const ModelSpec& model_preset(std::string_view name) {

@@ -1,6 +1,8 @@
 // Options of the model, its batches and how it is computed.
 #include <array>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,16 +29,11 @@ constexpr std::int64_t kMostTokens = 100'000'000;
 constexpr int kMostLabels = 1'000'000;
 
 Complaint set_model(TrainingPlan& plan, std::string_view text, const AllowedValues& /*unused*/) {
-  const std::string name(text);
-  if (names_model_file(name)) {
-    plan.model = read_sound_model(name);
-    return std::nullopt;
-  }
-  const ModelSpec* preset = find_model_preset(text);
-  if (preset == nullptr) {
+  std::optional<ModelSpec> model = find_named_model(std::string(text));
+  if (!model) {
     return unknown_model(text);
   }
-  plan.model = *preset;
+  plan.model = *std::move(model);
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -11,56 +12,11 @@
 
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
+#include "workloads/sources/programs/recognition.hpp"
+#include "workloads/sources/rules/plain_key.hpp"
 
 namespace highwater {
 namespace {
-
-std::string_view without_section(const Program& program, std::string_view key) {
-  for (const std::string_view section : program.sections) {
-    if (key.starts_with(section)) {
-      return key.substr(section.size());
-    }
-  }
-  return key;
-}
-
-/// Words of a launch line without a name ("argument") say nothing about whose they are.
-std::size_t known_keys(const Program& program, const SettingList& settings) {
-  return static_cast<std::size_t>(std::ranges::count_if(settings.list(), [&](const Setting& row) {
-    return row.key != "argument" && program.keys.find(without_section(program, row.key)) != nullptr;
-  }));
-}
-
-bool has_mark(const Program& program, const SettingList& settings) {
-  return program.mark.empty() || settings.has_like(program.mark);
-}
-
-/// The one that knows most keys, with how many.
-std::pair<const Program*, std::size_t> best_program(const SettingList& settings) {
-  std::pair<const Program*, std::size_t> best{nullptr, 0};
-  for (const Program* const program : programs()) {
-    const std::size_t known = has_mark(*program, settings) ? known_keys(*program, settings) : 0;
-    if (known > best.second) {
-      best = {program, known};
-    }
-  }
-  return best;
-}
-
-/// Whether one of the keys says more than names: "name" and "output_dir" stand in many files that
-/// are no training program's.
-bool says_something(const Program& program, const SettingList& settings) {
-  return std::ranges::any_of(settings.list(), [&](const Setting& row) {
-    const KeyRule* const rule = program.keys.find(without_section(program, row.key));
-    return rule != nullptr && rule->use != KeyRule::Use::no_effect;
-  });
-}
-
-/// The program that a file is of; nullptr if it is of none.
-const Program* program_of_file(const SettingList& settings) {
-  const Program* const best = best_program(settings).first;
-  return best == nullptr || !says_something(*best, settings) ? nullptr : best;
-}
 
 /// Names of a program's keys, for "did you mean".
 std::vector<std::string> names_of_keys(const Program& program) {
@@ -147,10 +103,24 @@ class SettingsReader {
   std::vector<std::string> names_;
 };
 
-SettingList without_sections(const Program& program, const SettingList& settings) {
+/// Values that a wrapper holds are written by Python's str(): None and [] are texts.
+void read_python_text(Setting& setting) {
+  if (setting.kind == SettingKind::text && setting.value == "None") {
+    setting.kind = SettingKind::null;
+  } else if (setting.kind == SettingKind::text && setting.value == "[]") {
+    setting.kind = SettingKind::list;
+    setting.value.clear();
+  }
+}
+
+/// The keys of a file as its program's rules call them.
+SettingList in_plain_keys(const Program& program, const SettingList& settings) {
   SettingList own;
   for (Setting setting : settings.list()) {
-    setting.key = without_section(program, setting.key);
+    setting.key = plain_key(program, setting.key);
+    if (!program.wrapper.empty()) {
+      read_python_text(setting);
+    }
     own.add(std::move(setting));
   }
   return own;
@@ -174,6 +144,35 @@ SettingList with_defaults(const Program& program, const SettingList& own,
     all.add(setting);
   }
   return all;
+}
+
+/// Whoever reads the list looks for the keys of the file.
+void name_as_file(const Program& program, const SettingList& settings, PlanSource& source) {
+  std::unordered_map<std::string, std::string> names;
+  for (const Setting& setting : settings.list()) {
+    std::string plain = plain_key(program, setting.key);
+    if (plain != setting.key) {
+      names.emplace(std::move(plain), setting.key);
+    }
+  }
+  for (SourceKey& key : source.keys) {
+    const auto found = names.find(key.key);
+    key.key = found == names.end() ? key.key : found->second;
+  }
+}
+
+/// A model that the file names by a key which the program does not have is not replaced by the
+/// program's default.
+void leave_model_open(const Program& program, const SettingList& settings, PlanSource& source) {
+  const Setting* const named = unread_model(program, settings);
+  if (named == nullptr || find_word(source.words, "model") != nullptr) {
+    return;
+  }
+  std::erase_if(source.defaults, [](const OptionWord& word) { return word.first == "model"; });
+  source.keys.push_back(
+      {named->key, named->value, KeyFate::not_supported,
+       fmt::format("names a model by a key that {} does not have; give --model", program.name),
+       "model"});
 }
 
 /// The PyTorch and transformers that a file was written for, where its keys tell.
@@ -224,7 +223,7 @@ std::optional<EarlierReading> earlier_reading(const Program& program, const Sett
 }
 
 PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
-  const SettingList own = without_sections(program, settings);
+  const SettingList own = in_plain_keys(program, settings);
   const FileReleases releases = program.dates.releases_of(own, program.package);
   PlanSource source = read_as(program, own, releases);
   source.file = file;
@@ -232,6 +231,8 @@ PlanSource read_with(const Program& program, const SettingList& settings, const 
     source.releases = describe(releases, program.package);
     source.earlier = earlier_reading(program, own, releases);
   }
+  name_as_file(program, settings, source);
+  leave_model_open(program, settings, source);
   return source;
 }
 
@@ -277,6 +278,21 @@ SettingList known_variables(const SettingList& environment, const Program& rules
   return known;
 }
 
+/// Why a file is nobody's: what the nearest program knows of it.
+std::string why_of_nobody(const SettingList& settings) {
+  const KnownShare best = best_share(settings);
+  if (best.program == nullptr || best.first_unknown == nullptr) {
+    return "none of its keys is one that a training program has";
+  }
+  if (is_recognised(best)) {
+    return "none of its keys says how a training program trains";
+  }
+  return fmt::format(
+      "no file of a known program: {}, the nearest, knows {} of its {} keys, and {} is not among "
+      "them",
+      best.program->name, best.known, best.all, best.first_unknown->key);
+}
+
 }  // namespace
 
 std::string names_of_programs() {
@@ -290,24 +306,33 @@ bool is_of_some_program(const SettingList& settings) {
 }
 
 const Program& program_of(const SettingList& settings, const std::string& file) {
-  const Program* const best = program_of_file(settings);
-  if (best == nullptr) {
-    throw InputError(file, "", "none of its keys is one that a training program has",
-                     "give a configuration or launch line of " + names_of_programs());
+  const Program* const program = program_of_file(settings);
+  if (program == nullptr) {
+    throw InputError(
+        file, "", why_of_nobody(settings),
+        "give --model and what the file sets (--batch, --seq, ...), or a configuration "
+        "or launch line of " +
+            names_of_programs());
   }
-  return *best;
+  return *program;
 }
 
-/// Many programs are called train.py: the options tell, where one knows far more of them than the
-/// program of that name.
+/// A tool or a module is one program's; train.py and main.py are many's, so the options tell there:
+/// another program knows far more of them, or the one of that name knows less than half.
 const Program* find_program(const LaunchLine& line) {
   const Program* const started = started_by(line.program);
-  const auto [best, known] = best_program(line.options);
-  constexpr std::size_t kFarMore = 10;
+  const KnownShare best = best_share(line.options);
+  if (started == nullptr) {
+    return is_recognised(best) ? best.program : nullptr;
+  }
   // A script without rules of its own is one of a trainer that is refused.
-  const bool is_other = started != nullptr && !started->keys.rules().empty() &&
-                        known > kFarMore + known_keys(*started, line.options);
-  return started == nullptr || is_other ? best : started;
+  if (started->keys.rules().empty() || !line.program.ends_with(".py")) {
+    return started;
+  }
+  constexpr std::size_t kFarMore = 10;
+  const KnownShare own = known_share(*started, line.options);
+  const bool is_other = best.known > kFarMore + own.known || !is_recognised(own);
+  return !is_other ? started : is_recognised(best) ? best.program : nullptr;
 }
 
 void check_repeated_key(const Program& program, const SettingList& settings,
@@ -328,6 +353,16 @@ PlanSource plan_of_settings(const SettingList& settings, const std::string& file
   const Program& program = program_of(settings, file);
   check_repeated_key(program, settings, file);
   return read_with(program, settings, file);
+}
+
+std::string why_of_no_program(const LaunchLine& line) {
+  const KnownShare best = best_share(line.options);
+  return best.known == 0
+             ? line.program + " has no option that a known training program has"
+             : fmt::format(
+                   "{} is no known script, and {}, the nearest program, knows {} of its {} "
+                   "options",
+                   line.program, best.program->name, best.known, best.all);
 }
 
 /// Variables that the script sets in several branches, none of which it decides itself, and lines
@@ -363,7 +398,7 @@ PlanSource plan_of_launcher(const LaunchLine& line, const std::string& file) {
 PlanSource plan_of_launch(const LaunchLine& line, const Program* program, const std::string& file) {
   PlanSource whole = plan_of_launcher(line, file);
   if (program == nullptr) {
-    throw InputError(file, "", line.program + " has no option that a known training program has",
+    throw InputError(file, "", why_of_no_program(line),
                      "give --model and what the script sets, or record it (highwater record -- "
                      "python SCRIPT)");
   }

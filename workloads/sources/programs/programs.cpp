@@ -13,14 +13,34 @@ namespace {
 /// Keys that many programs share are those of TrainingArguments.
 std::vector<const Program*> all_programs() {
   namespace table = program_table;
-  std::vector<const Program*> all{
-      &table::trainer(),         &table::torchtitan(),     &table::torchtitan_python(),
-      &table::torchtune(),       &table::megatron(),       &table::megatron_others(),
-      &table::megatron_bridge(), &table::nemo(),           &table::plain_loop(),
-      &table::trl_sft(),         &table::trl_others(),     &table::accelerate(),
-      &table::deepspeed_file(),  &table::deepspeed_chat(), &table::deepspeed_scripts(),
-      &table::axolotl(),         &table::llamafactory(),   &table::llamafactory_second(),
-      &table::own_scripts(),     &table::qlora_script(),   &table::primus()};
+  std::vector<const Program*> all{&table::trainer(),
+                                  &table::torchtitan(),
+                                  &table::torchtitan_python(),
+                                  &table::torchtune(),
+                                  &table::megatron(),
+                                  &table::megatron_others(),
+                                  &table::megatron_bridge(),
+                                  &table::nemo(),
+                                  &table::plain_loop(),
+                                  &table::trl_sft(),
+                                  &table::trl_others(),
+                                  &table::accelerate(),
+                                  &table::deepspeed_file(),
+                                  &table::deepspeed_chat(),
+                                  &table::deepspeed_scripts(),
+                                  &table::axolotl(),
+                                  &table::llamafactory(),
+                                  &table::llamafactory_second(),
+                                  &table::own_scripts(),
+                                  &table::qlora_script(),
+                                  &table::primus(),
+                                  &table::ms_swift(),
+                                  &table::ms_swift_others(),
+                                  &table::oumi(),
+                                  &table::automodel(),
+                                  &table::wandb(),
+                                  &table::verl(),
+                                  &table::colossalai()};
   std::ranges::copy(own_programs(), std::back_inserter(all));
   return all;
 }

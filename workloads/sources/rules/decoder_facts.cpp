@@ -1,6 +1,7 @@
 #include "workloads/sources/rules/decoder_facts.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <boost/json.hpp>
 
@@ -119,6 +120,17 @@ bool has_sizes(const ModelShape& shape, const DecoderFacts& facts) {
 std::optional<std::string> decoder_word(const DecoderFacts& facts) {
   const std::optional<json::object> config = config_of(facts);
   return config ? std::optional(preset_or_text(*config)) : std::nullopt;
+}
+
+bool DecoderFacts::*stray_part(const DecoderFacts& facts) {
+  constexpr std::array kParts{&DecoderFacts::is_gated, &DecoderFacts::has_rms_norm,
+                              &DecoderFacts::has_rotary, &DecoderFacts::has_biases};
+  const auto* const found = std::ranges::find_if(kParts, [&](bool DecoderFacts::*part) {
+    DecoderFacts other = facts;
+    other.*part = !(facts.*part);
+    return config_of(other).has_value();
+  });
+  return found == kParts.end() ? nullptr : *found;
 }
 
 /// Mistral's decoder is Llama's with a window, which these programs set apart.

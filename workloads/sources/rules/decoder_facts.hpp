@@ -32,6 +32,10 @@ struct DecoderFacts {
 /// of this program has its parts (norm, activation, positions, biases).
 std::optional<std::string> decoder_word(const DecoderFacts& facts);
 
+/// The one part (norm, activation, positions, biases) that keeps a decoder from the family whose
+/// other parts it has; nullptr where several do. @pre decoder_word() is absent
+bool DecoderFacts::*stray_part(const DecoderFacts& facts);
+
 /// Words of the known models of these sizes, where all of them have as many.
 std::optional<std::int64_t> known_vocabulary(const DecoderFacts& facts);
 

@@ -33,6 +33,16 @@ std::vector<ProgramOption> options_of(const JsonField& file) {
   return options;
 }
 
+std::vector<RenamedKey> renamed_of(const JsonField& file) {
+  std::vector<RenamedKey> renamed;
+  if (const auto field = file.find("renamed")) {
+    for (const JsonField& row : field->elements()) {
+      renamed.push_back({row.at("key").view(), row.at("as").view()});
+    }
+  }
+  return renamed;
+}
+
 }  // namespace
 
 Program program_of_facts(const JsonField& file, const Readers& readers, FinishProgram finish) {
@@ -44,7 +54,9 @@ Program program_of_facts(const JsonField& file, const Readers& readers, FinishPr
           .scripts = file.views("scripts"),
           .defaults = defaults_of(file),
           .sections = file.views("sections"),
-          .mark = file.view_or_empty("mark"),
+          .renamed = renamed_of(file),
+          .wrapper = file.view_or_empty("wrapper"),
+          .marks = file.views("marks"),
           .refuses_repeated_keys = file.view_or_empty("refuses_repeated_keys"),
           .implies = options_of(file),
           .readers = readers,

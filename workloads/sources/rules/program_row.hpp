@@ -29,6 +29,12 @@ struct ProgramOption {
   std::string_view because;  ///< "a loop of its own"
 };
 
+/// What the program calls a key that the files it includes call otherwise; both may end in '*'.
+struct RenamedKey {
+  std::string_view own;     ///< "training.enable_gradient_checkpointing", "fsdp.*"
+  std::string_view common;  ///< "gradient_checkpointing", "fsdp_*"
+};
+
 /// Adds what follows from several keys, when all are read: strategy, model.
 using FinishProgram = void (*)(const SettingList& all, SourceKeys& keys);
 
@@ -44,8 +50,11 @@ struct Program {
   std::vector<ProgramDefault> defaults;
   /// Parts in front of keys that say nothing ("model_parallel."): the key counts without them.
   std::vector<std::string_view> sections;
-  /// A key that each of its files has, with '*' as in keys; empty: there is none.
-  std::string_view mark;
+  std::vector<RenamedKey> renamed;
+  /// A part that stands after the first one of each key and says nothing ("value" of W&B's files).
+  std::string_view wrapper;
+  /// Keys of which each of its files has one, with '*' as in keys; empty: there are none.
+  std::vector<std::string_view> marks;
   /// In what words the program refuses a file with a key twice in one mapping; empty: the last one
   /// counts, as for Python's json.load() and PyYAML.
   std::string_view refuses_repeated_keys;

@@ -25,7 +25,7 @@ std::string without_folders(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-/// Tools that take a verb and then their program's own words.
+/// Tools that take a verb and then their program's own words. Without a verb: the words follow.
 struct Tool {
   std::string_view name;
   std::string_view verb;
@@ -42,6 +42,24 @@ constexpr std::array kTools{
     Tool{"trl", "reward"},
     Tool{"tune", "run"},
     Tool{"lmf", "train"},
+    Tool{"colossalai", "run"},
+    Tool{"oumi", "train"},
+    Tool{"automodel", ""},
+    Tool{"swift", "sft"},
+    Tool{"swift", "pt"},
+    Tool{"swift", "rlhf"},
+    Tool{"swift", "infer"},
+    Tool{"swift", "export"},
+    Tool{"swift", "deploy"},
+    Tool{"swift", "rollout"},
+    Tool{"swift", "sample"},
+    Tool{"swift", "eval"},
+    Tool{"swift", "app"},
+    Tool{"swift", "merge-lora"},
+    Tool{"megatron", "sft"},
+    Tool{"megatron", "pt"},
+    Tool{"megatron", "rlhf"},
+    Tool{"megatron", "export"},
 };
 
 bool is_python(std::string_view word) {
@@ -98,6 +116,9 @@ std::optional<ProgramPlace> find_tool(Words words) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const std::string name = without_folders(words[i]);
     for (const Tool& tool : kTools) {
+      if (name == tool.name && tool.verb.empty()) {
+        return ProgramPlace{i, i + 1, name};
+      }
       if (name == tool.name && words[i + 1] == tool.verb) {
         return ProgramPlace{i, i + 2, fmt::format("{} {}", tool.name, tool.verb)};
       }
@@ -277,6 +298,22 @@ void add_environment(const std::vector<ShellCommand>& commands, const std::strin
   }
 }
 
+/// `swift` starts torchrun by variables, which stand below ENV in its YAML files.
+void add_swift_variables(LaunchLine& line) {
+  if (!line.program.starts_with("swift ")) {
+    return;
+  }
+  SettingList options;
+  for (Setting variable : line.environment.list()) {
+    variable.key = "ENV." + variable.key;
+    options.add(std::move(variable));
+  }
+  for (const Setting& own : line.options.list()) {
+    options.add(own);
+  }
+  line.options = std::move(options);
+}
+
 bool is_shell(const std::string& word) {
   const std::string name = without_folders(word);
   return name == "sh" || name == "bash";
@@ -359,6 +396,7 @@ LaunchLine read_launch_line(std::string_view script, const std::string& file,
   }
   LaunchLine line = take_apart(best->words, *place, file);
   add_environment(read.commands, file, line.environment);
+  add_swift_variables(line);
   line.ambiguous = std::move(read.ambiguous);
   line.cut_lines = std::move(read.cut_lines);
   return line;

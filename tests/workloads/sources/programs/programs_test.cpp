@@ -319,7 +319,7 @@ TEST_CASE("programs: files of Megatron-LM's tests are Megatron's", "[plan][sourc
       "TEST_TYPE: regular\n");
   CHECK(word(words_of(source), "framework") == "megatron");
   CHECK(word(words_of(source), "tp") == "2");
-  CHECK(fate_of(source, "tensor-model-parallel-size") == KeyFate::used);
+  CHECK(fate_of(source, "MODEL_ARGS.--tensor-model-parallel-size") == KeyFate::used);
   CHECK(fate_of(source, "ENV_VARS.NCCL_ALGO") == KeyFate::no_effect);
 }
 
@@ -341,11 +341,10 @@ TEST_CASE("programs: launch lines of Pai-Megatron-Patch are Megatron's",
 
 TEST_CASE("programs: a file with keys of a model alone is not torchtune's",
           "[plan][sources][programs]") {
-  const PlanSource source = from_yaml(
-      "trainer:\n  devices: 8\nexp_manager:\n  name: unet\nmodel:\n  unet: 1\n  vae: 2\n  clip: 3\n"
-      "  steps: 4\n");
-  CHECK(fate_of(source, "exp_manager.name") == KeyFate::no_effect);
-  CHECK(word(words_of(source), "framework") != "torchtune");
+  CHECK_THROWS_WITH(from_yaml("trainer:\n  devices: 8\nexp_manager:\n  name: unet\nmodel:\n"
+                              "  unet: 1\n  vae: 2\n  clip: 3\n  steps: 4\n"),
+                    Catch::Matchers::Contains("no file of a known program") &&
+                        Catch::Matchers::Contains("model.unet"));
 }
 
 TEST_CASE(
@@ -404,7 +403,7 @@ TEST_CASE("programs: Primus has Megatron's arguments, and defaults of its own",
   CHECK(word(words, "fp32-grads") == "false");
   const PlanSource other =
       from_yaml("modules:\n  pre_trainer:\n    framework: torchtitan\n    model: llama3_8B.yaml\n");
-  CHECK(fate_of(other, "framework") == KeyFate::not_supported);
+  CHECK(fate_of(other, "modules.pre_trainer.framework") == KeyFate::not_supported);
 }
 
 // nemo/collections/nlp/models/language_modeling/megatron_gpt_model.py build_transformer_config.
@@ -416,8 +415,8 @@ TEST_CASE("programs: NeMo's mixtures are Megatron's", "[plan][sources][programs]
       "  moe_expert_capacity_factor: 1.0\n  moe_permute_fusion: true\n");
   CHECK(word(words_of(source), "experts") == "grouped_mm");
   CHECK(word(words_of(source), "moe-capacity-factor") == "1.0");
-  CHECK(fate_of(source, "moe_aux_loss_coeff") == KeyFate::no_effect);
-  CHECK(fate_of(source, "moe_permute_fusion") == KeyFate::not_supported);
+  CHECK(fate_of(source, "model.moe_aux_loss_coeff") == KeyFate::no_effect);
+  CHECK(fate_of(source, "model.moe_permute_fusion") == KeyFate::not_supported);
 }
 
 TEST_CASE("programs: a file that runs commands is no configuration of accelerate",

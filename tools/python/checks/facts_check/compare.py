@@ -36,7 +36,8 @@ class Comparison:
 class Release:
     """The parts of one file of facts that are installed."""
 
-    def __init__(self, parts: list[Part]):
+    def __init__(self, file: FactsFile, parts: list[Part]):
+        self.file = file
         self.parts = [part for part in parts if part.release is not None]
         self.missing = tuple(sorted({part.row["package"] for part in parts if part.release is None}))
 
@@ -54,7 +55,10 @@ class Release:
         return tuple(dict.fromkeys(f"{part.row['package']} {part.release}" for part in self.parts))
 
     def definitions(self) -> list[Definition]:
-        return [each for part in self.parts for each in part.definitions]
+        return [self.plain(each) for part in self.parts for each in part.definitions]
+
+    def plain(self, each: Definition) -> Definition:
+        return dataclasses.replace(each, key=self.file.plain(each.key))
 
     def asked(self) -> list[Definition]:
         """Each key once."""
@@ -62,14 +66,15 @@ class Release:
         return list(keys.values())
 
     def of_program(self) -> list[Definition]:
-        return [each for part in self.parts if not part.is_for_others for each in part.definitions]
+        parts = [part for part in self.parts if not part.is_for_others]
+        return [self.plain(each) for part in parts for each in part.definitions]
 
 
 def compare(folder: Path, facts: str, parts: list[Part]) -> Comparison:
-    release = Release([part for part in parts if part.facts == facts])
+    file = read_facts(folder, facts)
+    release = Release(file, [part for part in parts if part.facts == facts])
     if not release.parts:
         return Comparison(facts, (), release.missing, 0, 0, [])
-    file = read_facts(folder, facts)
     found = [Finding("not found", "", problem) for part in release.parts for problem in part.problems]
     found += new_keys(KeyTable(folder, release.program), release)
     # Without all packages a name that none has may be of one that is missing.

@@ -53,6 +53,17 @@ class FactsFile:
         self.data = data
         self.names = [Name(key) for row in data.get("keys", []) for key in row["keys"]]
 
+    def plain(self, key: str) -> str:
+        """As the rules call it (workloads/sources/rules/plain_key.cpp)."""
+        for row in self.data.get("renamed", []):
+            head = row["key"].removesuffix("*")
+            if row["key"] != head and common_key(key).startswith(common_key(head)):
+                return row["as"].removesuffix("*") + key[len(head):]
+            if row["key"] == head and common_key(key) == common_key(head):
+                return row["as"]
+        section = next((each for each in self.data.get("sections", []) if key.startswith(each)), "")
+        return key.removeprefix(section)
+
     def bounds(self, name: Name) -> dict:
         """{"until": "4.57"}, as rows of defaults have it."""
         sides = ((side, self._place(side, name)) for side in ("since", "until"))

@@ -10,11 +10,25 @@
 namespace highwater::program_table {
 namespace {
 
+/// utils/schemas/config.py check_auto_enable_lora_kernels, since 0.10 (April 2025).
+bool turns_kernels_on(const SettingList& all) {
+  const bool is_told = all.has_like("lora_*_kernel");
+  const bool has_8bit_lora =
+      text_of(all, {"adapter"}).value_or("") == "lora" && is_any_on(all, {"load_in_8bit"});
+  return trains_adapters(all) && !is_told && !has_8bit_lora &&
+         !is_any_on(all, {"trust_remote_code"}) && sharding_of(all) != Sharding::fsdp1;
+}
+
 void finish_axolotl(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "transformers' Trainer"}, "framework", "trainer", keys);
   offer_fsdp_kind(all, keys);
   offer_axolotl_quantization(all, keys);
   note_missing_ranks(all, keys);
+  if (turns_kernels_on(all)) {
+    keys.add_not_supported("(lora_*_kernel)", "true",
+                           "axolotl turns its fused LoRA kernels on since 0.10, which save fewer "
+                           "activations");
+  }
   const bool has_attention = is_any_on(
       all, {"attn_implementation", "flash_attention", "xformers_attention", "flex_attention"});
   // loaders/model.py _configure_embedding_dtypes.

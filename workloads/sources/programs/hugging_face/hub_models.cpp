@@ -7,7 +7,9 @@
 
 #include "workloads/facts/facts.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
+#include "workloads/plan/catalog/hub_cache.hpp"
 #include "workloads/plan/catalog/listed_models.hpp"
+#include "workloads/plan/catalog/named_model.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 
 namespace highwater::program_table {
@@ -109,7 +111,17 @@ std::optional<ModelSpec> spec_of(std::string_view word) {
     return model_from_text(std::string(word), "the hub's config.json");
   }
   const ModelSpec* const preset = find_model_preset(word);
-  return preset == nullptr ? std::nullopt : std::optional(*preset);
+  if (preset != nullptr) {
+    return *preset;
+  }
+  return cached_config(word) ? find_named_model(std::string(word)) : std::nullopt;
+}
+
+/// The type that a config.json names; bf16 where it names none, as most are.
+std::string_view type_in(const std::string& config_text) {
+  const bool is_fp32 = config_text.find("dtype\":\"float32\"") != std::string::npos;
+  const bool is_fp16 = config_text.find("dtype\":\"float16\"") != std::string::npos;
+  return is_fp32 ? "fp32" : is_fp16 ? "fp16" : "bf16";
 }
 
 }  // namespace
@@ -127,6 +139,9 @@ std::optional<std::string_view> checkpoint_type(std::string_view preset) {
     return "bf16";
   }
   const ModelSpec* const model = find_model_preset(preset);
+  if (const auto cached = model == nullptr ? spec_of(preset) : std::nullopt) {
+    return type_in(cached->config_text);
+  }
   const std::string_view name = model == nullptr ? preset : std::string_view(model->name);
   const auto listed = std::ranges::find(listed_models(), name, &ListedModel::name);
   const bool is_known = listed != listed_models().end() && !listed->weights.empty();

@@ -147,6 +147,20 @@ void note_missing_ranks(const SettingList& all, SourceKeys& keys) {
   }
 }
 
+void note_missing_file(const SettingList& all, SourceKeys& keys) {
+  if (!model_of(all).empty()) {
+    return;
+  }
+  for (const Setting& setting : all.list()) {
+    const bool is_file = setting.value.ends_with(".yaml") || setting.value.ends_with(".yml") ||
+                         setting.value.ends_with(".json");
+    if (is_file && (setting.key == "argument" || setting.key == "c" || setting.key == "config")) {
+      keys.add_not_supported(setting.key, setting.value,
+                             "file not found; pass it with a second --from", "model");
+    }
+  }
+}
+
 void offer_untold_precision(const SettingList& all, SourceKeys& keys) {
   const bool is_told = is_any_on(all, {"bf16", "fp16"}) || all.find("dtype") != nullptr ||
                        all.find("torch_dtype") != nullptr;

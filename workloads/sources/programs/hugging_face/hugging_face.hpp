@@ -42,6 +42,9 @@ void apply_rules(const KeyTable& table, const SettingList& part, const SettingLi
 /// Says that the number of GPUs is missing where a model is spread over them and no launcher tells.
 void note_missing_ranks(const SettingList& all, SourceKeys& keys);
 
+/// Says that the file which a launch line names is not there, where no model is known without it.
+void note_missing_file(const SettingList& all, SourceKeys& keys);
+
 /// --dp-kind of FSDP, where the file asks for it.
 void offer_fsdp_kind(const SettingList& all, SourceKeys& keys);
 
@@ -78,6 +81,9 @@ void read_backend(const Setting& setting, const SettingList& all, SourceKeys& ke
 void read_use_lora(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_lora_key(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& keys);
+/// The same for the text of the file that `setting` names.
+void read_deepspeed_text(const Setting& setting, const std::string& text, const SettingList& all,
+                         SourceKeys& keys);
 /// Refuses a key of preference, reward or reinforcement learning that is on.
 void read_other_trainer(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_replicas(const Setting& setting, const SettingList& all, SourceKeys& keys);

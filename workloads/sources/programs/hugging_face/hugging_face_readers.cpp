@@ -447,6 +447,11 @@ void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& 
         "dp-kind");
     return;
   }
+  read_deepspeed_text(setting, text, all, keys);
+}
+
+void read_deepspeed_text(const Setting& setting, const std::string& text, const SettingList& all,
+                         SourceKeys& keys) {
   keys.add_no_effect(setting.key, setting.value, "its keys follow");
   const SettingList file = filled_in(read_json_settings(text, setting.value), all);
   read_deepspeed_settings(file, keys);

@@ -34,6 +34,40 @@ void offer_chunks(const Setting& setting, std::int64_t chunks, SourceKeys& keys)
   }
 }
 
+/// The option by which a line sets a part of a decoder.
+struct PartOption {
+  bool DecoderFacts::*part;
+  std::string_view key;
+  std::string_view otherwise;  ///< what Megatron takes where the line says nothing
+  std::string_view with;       ///< what the families have that have the part, and that lack it
+  std::string_view without;
+};
+
+constexpr std::array kPartOptions{
+    PartOption{&DecoderFacts::has_rms_norm, "normalization", "LayerNorm",
+               "RMSNorm (--normalization RMSNorm)", "LayerNorm (--normalization LayerNorm)"},
+    PartOption{&DecoderFacts::is_gated, "swiglu", "false", "a gated MLP (--swiglu)",
+               "a plain MLP (without --swiglu)"},
+    PartOption{&DecoderFacts::has_rotary, "position_embedding_type", "learned_absolute",
+               "rotary positions (--position-embedding-type rope)", "learned positions"},
+    PartOption{&DecoderFacts::has_biases, "disable_bias_linear", "false",
+               "biases (without --disable-bias-linear)", "no biases (--disable-bias-linear)"}};
+
+/// Names the one part of a decoder that none of the families here has beside its other parts;
+/// false if there are several.
+bool note_stray_part(const SettingList& all, const DecoderFacts& facts, SourceKeys& keys) {
+  const auto* const row = std::ranges::find(kPartOptions, stray_part(facts), &PartOption::part);
+  if (row == kPartOptions.end()) {
+    return false;
+  }
+  keys.add_not_supported(
+      fmt::format("({})", row->key), all.text(row->key).value_or(std::string(row->otherwise)),
+      fmt::format("beside the other parts of this decoder the simulation has {}; give --model",
+                  facts.*row->part ? row->without : row->with),
+      "model");
+  return true;
+}
+
 }  // namespace
 
 void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys) {
@@ -45,6 +79,10 @@ void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys
     return;
   }
   const auto words = vocabulary_of(all, facts);
+  const bool is_whole = foreign.empty() && !decoder_word(facts);
+  if (is_whole && note_stray_part(all, facts, keys)) {
+    return;
+  }
   facts.vocab = words.value_or(1);
   const auto word = foreign.empty() ? decoder_word(facts) : std::nullopt;
   if (!word) {

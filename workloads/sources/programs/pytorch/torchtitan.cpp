@@ -34,9 +34,6 @@ void add_defaults(const SettingList& all, SourceKeys& keys) {
   if (all.find("activation_checkpoint.mode") == nullptr) {
     read_checkpointing({"activation_checkpoint.mode", "selective"}, all, keys);
   }
-  if (all.find("model.flavor") == nullptr) {
-    read_flavor({"model.flavor", "debugmodel"}, all, keys);
-  }
 }
 
 /// The code between January 2025 and 0.2.2 is that of --torchtitan 0.0 with these differences.

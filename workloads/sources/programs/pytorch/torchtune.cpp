@@ -239,7 +239,8 @@ void read_config_name(const Setting& setting, const SettingList& all, SourceKeys
     keys.add_no_effect(setting.key, setting.value, "read beside this line");
   } else {
     keys.add_not_supported(setting.key, setting.value,
-                           "a file of torchtune's; copy it with 'tune cp' and name the copy");
+                           "a file of torchtune's; copy it with 'tune cp' and name the copy",
+                           "model");
   }
 }
 

@@ -1,0 +1,97 @@
+// Whose a file is: least share, marks, and models that a file names by a key of nobody.
+#include <catch2/catch.hpp>
+
+#include "traces/error.hpp"
+#include "workloads/sources/combined_words.hpp"
+#include "workloads/sources/programs/program.hpp"
+#include "workloads/sources/settings/read_settings.hpp"
+
+using namespace highwater;
+using Catch::Matchers::Contains;
+
+namespace {
+
+PlanSource of_yaml(const std::string& text) {
+  return plan_of_settings(read_yaml_settings(text, "x.yaml"), "x.yaml");
+}
+
+PlanSource of_toml(const std::string& text) {
+  return plan_of_settings(read_toml_settings(text, "x.toml"), "x.toml");
+}
+
+PlanSource of_line(const std::string& text) {
+  return plan_of_launch(read_launch_line(text, "x.sh"), "x.sh");
+}
+
+const std::string* model_of(const PlanSource& source) {
+  const std::string* const word = find_word(source.words, "model");
+  return word == nullptr ? find_word(source.defaults, "model") : word;
+}
+
+}  // namespace
+
+TEST_CASE("recognition: a file with words of torchtitan is not torchtitan's", "[plan][programs]") {
+  CHECK_THROWS_WITH(of_yaml("base:\n  checkpoint_path: Qwen/Qwen3-32B\n"
+                            "training:\n  steps: 100\n  seq_len: 4096\n  num_gpus: 8\n"
+                            "metrics:\n  enable_wandb: true\n"),
+                    Contains("x.yaml"));
+  CHECK_THROWS_WITH(of_yaml("trainer:\n  steps: 100\n  run_dir: a\nnetwork:\n  width: 3\n"
+                            "training:\n  steps: 3\n  dataset: c4\n"),
+                    Contains("x.yaml"));
+}
+
+TEST_CASE("recognition: less than half of known keys is nobody's file", "[plan][programs]") {
+  CHECK_THROWS_WITH(of_yaml("learning_rate: 1e-4\nper_device_train_batch_size: 4\n"
+                            "backbone: vit\nheads: 3\nclasses: 7\nstride: 2\n"),
+                    Contains("2 of its 6 keys") && Contains("backbone"));
+  CHECK(find_word(of_yaml("learning_rate: 1e-4\nper_device_train_batch_size: 4\nclasses: 7\n"
+                          "model_name_or_path: gpt2\n")
+                      .words,
+                  "batch") != nullptr);
+}
+
+TEST_CASE("recognition: torchtitan's smallest model stands for no other", "[plan][programs]") {
+  const std::string rest =
+      "[training]\nsteps = 3\nlocal_batch_size = 1\n[job]\ndump_folder = 'a'\n";
+  CHECK_THROWS_AS(of_toml(rest), InputError);
+  CHECK(*model_of(of_toml("[model]\nname = 'llama3'\nflavor = '8B'\n" + rest)) == "llama-3-8b");
+}
+
+TEST_CASE("recognition: a model that only an unknown key names leaves no default in its place",
+          "[plan][programs]") {
+  const PlanSource source =
+      of_line("python qlora.py --source_max_len 512 --hf_model meta-llama/Llama-2-7b --bits 4");
+  CHECK(model_of(source) == nullptr);
+  CHECK(source.keys.back().lacks == "model");
+  CHECK_THAT(source.keys.back().meaning, Contains("qlora.py") && Contains("--model"));
+  CHECK(*model_of(of_line("python qlora.py --source_max_len 512 --bits 4")) ==
+        "EleutherAI/pythia-12b");
+}
+
+TEST_CASE("recognition: lines of programs that are refused are no other program's",
+          "[plan][programs]") {
+  CHECK_THROWS_WITH(
+      of_line(
+          "python3 -m verl.trainer.main_ppo data.train_files=a.parquet data.train_batch_size=64 "
+          "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.n_gpus_per_node=8 "
+          "trainer.nnodes=1 trainer.total_epochs=3 algorithm.adv_estimator=grpo"),
+      Contains("verl"));
+  CHECK_THROWS_WITH(of_line("python3 main_dapo.py data.train_files=a.parquet "
+                            "actor_rollout_ref.model.path=Qwen/Qwen2.5-7B trainer.nnodes=1"),
+                    Contains("verl"));
+  CHECK_THROWS_WITH(of_line("colossalai run --nproc_per_node 8 main.py --batch_size 4 --lr 1e-4"),
+                    Contains("colossalai"));
+}
+
+TEST_CASE("recognition: a script with a common name is a program's by its options",
+          "[plan][programs]") {
+  CHECK(find_program(read_launch_line(
+            "torchrun main.py --width 3 --depth 4 --optimizer_name x --lr_peak 3", "x.sh")) ==
+        nullptr);
+  const Program* const chat = find_program(read_launch_line(
+      "deepspeed main.py --model_name_or_path facebook/opt-1.3b --per_device_train_batch_size 8 "
+      "--max_seq_len 512 --zero_stage 2",
+      "x.sh"));
+  REQUIRE(chat != nullptr);
+  CHECK(chat->name == "deepspeed-chat");
+}

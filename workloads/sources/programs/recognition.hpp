@@ -1,0 +1,39 @@
+// Which program a configuration file or a launch line without a known script is of.
+//
+// A file says nowhere whose it is, and programs share words: "training.steps" and "metrics.*" stand
+// in files of many. So most known keys win, but only where the file has the program's own key (its
+// `mark`) and the program knows at least half of what stands there. The rest is a file of nobody
+// that is known here, and gets no verdict.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "workloads/sources/rules/program_row.hpp"
+
+namespace highwater {
+
+/// How much of a file a program knows.
+struct KnownShare {
+  const Program* program = nullptr;  ///< nullptr: none knows any
+  std::size_t known = 0;
+  std::size_t all = 0;
+  const Setting* first_unknown = nullptr;
+};
+
+KnownShare known_share(const Program& program, const SettingList& settings);
+
+/// That of the program which knows most keys, among those whose mark the file has.
+KnownShare best_share(const SettingList& settings);
+
+/// Whether it is enough to say whose file it is.
+bool is_recognised(const KnownShare& share);
+
+/// The program that a file is of; nullptr if it is of none.
+const Program* program_of_file(const SettingList& settings);
+
+/// A key by which the file names a model and that no rule of `program` reads; nullptr if there is
+/// none.
+const Setting* unread_model(const Program& program, const SettingList& settings);
+
+}  // namespace highwater
