@@ -131,11 +131,11 @@ KeyDates::KeyDates(const JsonField& file) {
 void KeyDates::add_file(const JsonField& file) {
   constexpr std::array kEdges{std::pair{"since", DatedKeys::Edge::since},
                               std::pair{"until", DatedKeys::Edge::until}};
+  const std::string_view package = file.view_or_empty("package");
   for (const auto& [name, edge] : kEdges) {
-    if (const auto releases = file.find(name)) {
+    if (const auto releases = file.find(name); releases && !package.empty()) {
       for (const auto& [release, keys] : releases->object()) {
-        rows_.push_back(
-            {file.at("package").view(), release_of(release), edge, releases->views(release)});
+        rows_.push_back({package, release_of(release), edge, releases->views(release)});
       }
     }
   }
