@@ -284,7 +284,7 @@ std::string why_of_nobody(const SettingList& settings) {
   if (best.program == nullptr || best.first_unknown == nullptr) {
     return "none of its keys is one that a training program has";
   }
-  if (is_recognised(best)) {
+  if (knows_half(best)) {
     return "none of its keys says how a training program trains";
   }
   return fmt::format(
@@ -331,7 +331,7 @@ const Program* find_program(const LaunchLine& line) {
   }
   constexpr std::size_t kFarMore = 10;
   const KnownShare own = known_share(*started, line.options);
-  const bool is_other = best.known > kFarMore + own.known || !is_recognised(own);
+  const bool is_other = best.known > kFarMore + own.known || !knows_half(own);
   return !is_other ? started : is_recognised(best) ? best.program : nullptr;
 }
 
@@ -357,12 +357,13 @@ PlanSource plan_of_settings(const SettingList& settings, const std::string& file
 
 std::string why_of_no_program(const LaunchLine& line) {
   const KnownShare best = best_share(line.options);
-  return best.known == 0
-             ? line.program + " has no option that a known training program has"
-             : fmt::format(
-                   "{} is no known script, and {}, the nearest program, knows {} of its {} "
-                   "options",
-                   line.program, best.program->name, best.known, best.all);
+  if (best.known == 0 || knows_half(best)) {
+    return line.program + " has no option that says how a known training program trains";
+  }
+  return fmt::format(
+      "{} is no known script, and {}, the nearest program, knows {} of its {} "
+      "options",
+      line.program, best.program->name, best.known, best.all);
 }
 
 /// Variables that the script sets in several branches, none of which it decides itself, and lines

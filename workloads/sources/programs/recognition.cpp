@@ -24,15 +24,6 @@ bool has_mark(const Program& program, const SettingList& settings) {
          });
 }
 
-/// Whether one of the keys says more than names: "name" and "output_dir" stand in many files that
-/// are no training program's.
-bool says_something(const Program& program, const SettingList& settings) {
-  return std::ranges::any_of(settings.list(), [&](const Setting& row) {
-    const KeyRule* const rule = rule_of(program, row);
-    return rule != nullptr && rule->use != KeyRule::Use::no_effect;
-  });
-}
-
 /// The last part of keys by which programs name a model.
 bool names_model(std::string_view key) {
   constexpr std::array<std::string_view, 14> kNames{"model",
@@ -62,7 +53,9 @@ KnownShare known_share(const Program& program, const SettingList& settings) {
     if (!has_name(setting)) {
       continue;
     }
-    const bool is_known = rule_of(program, setting) != nullptr;
+    const KeyRule* const rule = rule_of(program, setting);
+    const bool is_known = rule != nullptr;
+    share.says_something |= is_known && rule->use != KeyRule::Use::no_effect;
     share.all += 1;
     share.known += is_known ? 1 : 0;
     if (!is_known && share.first_unknown == nullptr) {
@@ -83,13 +76,17 @@ KnownShare best_share(const SettingList& settings) {
   return best;
 }
 
-bool is_recognised(const KnownShare& share) {
+bool knows_half(const KnownShare& share) {
   return share.program != nullptr && 2 * share.known >= share.all;
+}
+
+bool is_recognised(const KnownShare& share) {
+  return knows_half(share) && share.says_something;
 }
 
 const Program* program_of_file(const SettingList& settings) {
   const KnownShare best = best_share(settings);
-  return is_recognised(best) && says_something(*best.program, settings) ? best.program : nullptr;
+  return is_recognised(best) ? best.program : nullptr;
 }
 
 const Setting* unread_model(const Program& program, const SettingList& settings) {

@@ -19,12 +19,17 @@ struct KnownShare {
   std::size_t known = 0;
   std::size_t all = 0;
   const Setting* first_unknown = nullptr;
+  /// Whether one of the keys says more than names: "name" and "output_dir" stand in many files that
+  /// are no training program's.
+  bool says_something = false;
 };
 
 KnownShare known_share(const Program& program, const SettingList& settings);
 
 /// That of the program which knows most keys, among those whose mark the file has.
 KnownShare best_share(const SettingList& settings);
+
+bool knows_half(const KnownShare& share);
 
 /// Whether it is enough to say whose file it is.
 bool is_recognised(const KnownShare& share);

@@ -83,6 +83,21 @@ TEST_CASE("recognition: lines of programs that are refused are no other program'
                     Contains("colossalai"));
 }
 
+// Facico/Chinese-Vicuna: the script's own batch and 8 bits stand in its Python, so no default of
+// TrainingArguments says what it takes.
+TEST_CASE("recognition: a script of one's own says what TrainingArguments are given",
+          "[plan][programs]") {
+  const std::string line =
+      "torchrun --nproc_per_node=2 finetune.py --data_path a.jsonl --output_path b "
+      "--model_path yahma/llama-7b-hf --eval_steps 200 --save_steps 200 --test_size 1";
+  CHECK_THROWS_WITH(of_line(line), Contains("finetune.py"));
+  CHECK(
+      *model_of(of_line(
+          "torchrun --nproc_per_node=2 finetune.py --data_path a.jsonl --output_dir b "
+          "--model_path yahma/llama-7b-hf --per_device_train_batch_size 4 --learning_rate 1e-4")) ==
+      "llama-7b");
+}
+
 TEST_CASE("recognition: a script with a common name is a program's by its options",
           "[plan][programs]") {
   CHECK(find_program(read_launch_line(

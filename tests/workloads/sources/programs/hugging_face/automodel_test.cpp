@@ -46,7 +46,7 @@ const std::string kRecipe =
 TEST_CASE("automodel: a whole model under fully_shard", "[plan][sources][automodel]") {
   const PlanSource plan = automodel_yaml(kRecipe);
   CHECK(automodel_words(plan, {"framework", "model", "batch", "global-batch", "seq", "dp-kind"}) ==
-        "hf llama-3.2-1b 8 64 2048 fsdp2");
+        "hf meta-llama/Llama-3.2-1B 8 64 2048 fsdp2");
   CHECK(automodel_words(plan, {"precision", "optimizer", "grad-clip", "tp"}) == "bf16 adam 1.0 -");
 }
 
