@@ -76,6 +76,20 @@ void read_wandb_length(const Setting& setting, const SettingList& all, SourceKey
   }
 }
 
+/// Mappings stand in older files as Python wrote them, which is no JSON.
+void read_wandb_mapping(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const bool is_fsdp = is_same_key(setting.key, "fsdp_config");
+  if (says_no(setting) || (is_fsdp && !is_any_on(all, {"fsdp"}))) {
+    note_off(setting, keys);
+  } else if (!setting.value.starts_with('{')) {
+    is_fsdp ? read_fsdp_file(setting, all, keys) : read_deepspeed(setting, all, keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "a mapping as Python writes it; give its own file with a second --from",
+                           "dp-kind");
+  }
+}
+
 SettingList with_adapter(const SettingList& all) {
   SettingList told = all;
   told.add({.key = "use_lora", .value = "true", .kind = SettingKind::boolean});
@@ -100,9 +114,8 @@ void finish_wandb(const SettingList& all, SourceKeys& keys) {
 }
 
 constexpr std::array kWandbReaders{
-    NamedReader{"wandb_length", read_wandb_length},
-    NamedReader{"wandb_lora", read_wandb_lora},
-    NamedReader{"wandb_model", read_wandb_model},
+    NamedReader{"wandb_length", read_wandb_length},   NamedReader{"wandb_lora", read_wandb_lora},
+    NamedReader{"wandb_mapping", read_wandb_mapping}, NamedReader{"wandb_model", read_wandb_model},
     NamedReader{"wandb_task", read_wandb_task},
 };
 

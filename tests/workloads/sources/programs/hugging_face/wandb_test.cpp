@@ -46,6 +46,7 @@ TEST_CASE("W&B: TrainingArguments and the model's own configuration", "[plan][so
                                               {"optim", "adamw_torch"},
                                               {"deepspeed", "None"},
                                               {"fsdp", "'[]'"},
+                                              {"fsdp_config", "\"{'xla': False}\""},
                                               {"max_length", "20"}}));
   CHECK(wandb_word(plan, "model") == "gpt2");
   CHECK(wandb_word(plan, "batch") == "16");
