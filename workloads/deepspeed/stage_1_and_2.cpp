@@ -6,6 +6,7 @@
 
 #include "workloads/deepspeed/common/gradient_scale.hpp"
 #include "workloads/deepspeed/common/tensor_data.hpp"
+#include "workloads/deepspeed/free_memory.hpp"
 #include "workloads/deepspeed/host_memory.hpp"
 #include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -101,7 +102,7 @@ void Stage1And2::add_group(const std::vector<Tensor>& parameters) {
 }
 
 void Stage1And2::flatten(Group& group) {
-  if (is_recent()) {
+  if (is_recent() && has_room_for(group)) {
     flatten_on_gpu(group);
   } else {
     flatten_on_host(group);
@@ -111,6 +112,12 @@ void Stage1And2::flatten(Group& group) {
     const Tensor& parameter = group.parameters[group.flat_order[i]];
     set_data(parameter, narrow_as(group.flat, group.partition->start(i), parameter.sizes()));
   }
+}
+
+// available_memory() >= flat_buffer_bytes, after empty_cache().
+bool Stage1And2::has_room_for(const Group& group) const {
+  const std::int64_t bytes = group.partition->padded_numel() * item_size(dtype_);
+  return !runtime_.room || Bytes{static_cast<std::uint64_t>(bytes)} <= free_memory(runtime_);
 }
 
 // flatten_dense_tensors_aligned: zeros behind the last parameter.

@@ -50,6 +50,7 @@ class Stage1And2 : public ZeroOptimizer {
 
   void add_group(const std::vector<eager::Tensor>& parameters);
   void flatten(Group& group);
+  [[nodiscard]] bool has_room_for(const Group& group) const;
   void flatten_on_gpu(Group& group);
   void flatten_on_host(Group& group);
   void make_master(Group& group);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -99,6 +100,9 @@ class Runtime {
 
   /// The same, unless the block already has a role that outlives one iteration.
   void categorize_transient(const Tensor& tensor, Category category);
+
+  /// What the allocator can have of the traced device; absent: more than any program asks for.
+  std::optional<Bytes> room;
 
   /// Blocks that are live at once may hold `most`; a run that needs more ends by LiveLimitReached.
   void limit_live(Bytes most) { most_live_ = most.count(); }

@@ -62,6 +62,9 @@ struct TrainingPlan {
   bool empty_cache_every_step = false;
   Parallelism parallel;
   Gpu gpu = default_gpu();
+  /// What the caching allocator can have of the device, which some programs ask; absent: what the
+  /// GPU leaves to it.
+  std::optional<Bytes> device_room;
   Versions versions;
   EngineKind engine = EngineKind::automatic;
   std::string python = kDefaultPython;  ///< whose PyTorch carries out the plan

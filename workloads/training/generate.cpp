@@ -30,6 +30,7 @@
 #include "workloads/training/batch_loader.hpp"
 #include "workloads/training/micro_batch_loop.hpp"
 #include "workloads/training/more_rounds.hpp"
+#include "workloads/training/outside_memory.hpp"
 
 namespace highwater {
 
@@ -103,6 +104,7 @@ class Training {
                  .training = plan.training},
         mode_(mode) {
     runtime_.limit_live(mode.most_live);
+    runtime_.room = plan.device_room.value_or(memory_for_allocator(plan.gpu, plan));
     runtime_.repeats_passes = mode.passes != RepeatedPassesAre::carried_out;
     runtime_.joins_equal_blocks =
         mode.equal_blocks == EqualBlocksAre::joined && has_immediate_events(plan);

@@ -1,5 +1,7 @@
 #include "workloads/training/outside_memory.hpp"
 
+#include <algorithm>
+
 #include "traces/release.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -58,6 +60,13 @@ OutsideMemory outside_memory(const TrainingPlan& plan) {
     outside.communicators = dist::gemini_communicators(plan.parallel);
   }
   return outside;
+}
+
+Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
+  TrainingPlan there = plan;
+  there.gpu = gpu;
+  const Bytes outside = outside_memory(there).total();
+  return gpu.total_memory - std::min(gpu.total_memory, outside);
 }
 
 }  // namespace highwater

@@ -28,6 +28,9 @@ struct OutsideMemory {
 OutsideMemory outside_memory(const Gpu& gpu, std::string_view torch_version,
                              const Parallelism& parallel = {});
 
+/// What a GPU leaves to the allocator: everything except what the process needs outside it.
+Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan);
+
 /// Of a plan, with the process groups that its framework makes.
 OutsideMemory outside_memory(const TrainingPlan& plan);
 

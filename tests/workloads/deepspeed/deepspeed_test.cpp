@@ -241,6 +241,42 @@ TEST_CASE("zero: overlapping costs a second bucket in stages 1 and 2", "[workloa
   CHECK(peak_of(plan) - without == 2 * 10'000'000);
 }
 
+// DeepSpeed 0.19.8, runtime/zero/stage_1_and_2.py, DeepSpeedZeroOptimizer.__init__: the flat buffer
+// of a group is made beside its parameters only where the device has that much free; else the
+// parameters go to the host first, and each leaves one element of fp32 behind.
+TEST_CASE("zero: a group is flattened on the device where it has room, else on the host",
+          "[workloads][zero]") {
+  const DataParallel kind = GENERATE(DataParallel::zero1, DataParallel::zero2);
+  TrainingPlan plan = sharded(kind);
+  plan.versions.deepspeed = "0.19";
+  plan.parallel.offload = Offload::optimizer;
+  const auto most_live = [&](Bytes room) {
+    plan.device_room = room;
+    std::vector<std::int64_t> sizes;
+    std::int64_t live = 0;
+    std::int64_t most = 0;
+    for (const Event& event : generate(plan).events) {
+      if (event.kind == EventKind::alloc) {
+        sizes.push_back(static_cast<std::int64_t>(event.value));
+        live += sizes.back();
+      } else if (event.kind == EventKind::free) {
+        live -= sizes[event.allocation.value()];
+      } else if (event.kind == EventKind::step) {
+        break;
+      }
+      most = std::max(most, live);
+    }
+    return most;
+  };
+  constexpr std::int64_t kFlat = 2 * kElements;  // in 16 bits
+  using namespace literals;
+  // All parameters are at most 1 MiB, in segments of 2 MiB: the model has one, its buffer one.
+  CHECK(most_live(2_MiB + Bytes{kFlat}) >= 2 * kFlat);
+  const std::int64_t on_host = most_live(2_MiB + Bytes{kFlat - 1});
+  CHECK(on_host >= kFlat);
+  CHECK(on_host < kFlat + kFlat / 2);
+}
+
 TEST_CASE("zero: offloading leaves no optimizer state on the device", "[workloads][zero]") {
   TrainingPlan plan = sharded(DataParallel::zero2);
   plan.parallel.offload = Offload::optimizer;

@@ -70,6 +70,7 @@ ReplayOptions options_of(const TrainingPlan& plan, const MemoryRequest& memory) 
 MemoryTrial try_rank(TrainingPlan plan, int rank, const ReplayOptions& options, Bytes limit,
                      ShownShapes& shown) {
   plan.parallel.rank = rank;
+  plan.device_room = options.capacity ? options.capacity : plan.device_room;
   const Bytes most = std::min(limit, options.capacity.value_or(limit));
   const std::optional<CompactTrace> requests = compact_requests(plan, most, shown);
   if (!requests) {

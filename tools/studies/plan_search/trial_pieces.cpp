@@ -169,14 +169,15 @@ VariationTrial TrialPieces::carried_out(PieceNumber number, Siblings& siblings) 
   }
 }
 
-MemoryTrial TrialPieces::simulated(const TrainingPlan& plan, int rank, Extent extent,
+MemoryTrial TrialPieces::simulated(TrainingPlan plan, int rank, Extent extent,
                                    ShownShapes& shown) const {
+  plan.device_room = allocator_share(plan, *request_);
   MemoryRequest memory = request_->memory;
   memory.capacity.reset();
   if (extent == Extent::unlimited) {
     return try_rank(plan, rank, memory, Bytes{UINT64_MAX}, shown);
   }
-  memory.capacity = allocator_share(plan, *request_);
+  memory.capacity = plan.device_room;
   const Bytes limit = row_limit(plan, *request_);
   return extent == Extent::part ? try_part(plan, memory, limit)
                                 : try_rank(plan, rank, memory, limit, shown);

@@ -83,7 +83,7 @@ class TrialPieces {
   void add_parts(const std::vector<VariationPlace>& places, std::vector<PieceNumber>& to) const;
   void add_ranks(const VariationPlace& place, Extent extent, std::vector<PieceNumber>& to) const;
   [[nodiscard]] VariationTrial carried_out(PieceNumber number, Siblings& siblings) const;
-  [[nodiscard]] MemoryTrial simulated(const TrainingPlan& plan, int rank, Extent extent,
+  [[nodiscard]] MemoryTrial simulated(TrainingPlan plan, int rank, Extent extent,
                                       ShownShapes& shown) const;
   [[nodiscard]] std::vector<VariationTrial> need(const std::vector<PieceNumber>& numbers);
 

@@ -120,6 +120,7 @@ bool runs_on(const Gpu& gpu, const Simulation& simulation) {
   Simulation trial;
   trial.plan = simulation.plan;
   trial.plan.gpu = gpu;
+  trial.plan.device_room.reset();
   trial.plan.steps = steps_to_try(trial.plan);
   if (!plan_problems(trial.plan).empty()) {
     return false;
@@ -140,13 +141,6 @@ void note_empty_buckets(Simulation& simulation) {
 }
 
 }  // namespace
-
-Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan) {
-  TrainingPlan there = plan;
-  there.gpu = gpu;
-  const Bytes outside = outside_memory(there).total();
-  return gpu.total_memory - std::min(gpu.total_memory, outside);
-}
 
 std::vector<LeftOutKey> Simulation::undecided() const {
   return turning_keys(outcome_of(*this), left_out);
@@ -195,6 +189,7 @@ ReplayOptions replay_options(const Simulation& simulation) {
 Simulation before_requests(const PlannedRun& run, const MemoryRequest& memory) {
   Simulation simulation;
   simulation.plan = run.plan;
+  simulation.plan.device_room = memory.capacity;
   simulation.left_out = run.left_out;
   simulation.releases = run.releases;
   simulation.is_gpu_named = run.gpu_named;
@@ -221,7 +216,7 @@ struct Requested {
 Requested replay_requests_of(const PlannedRun& run, const MemoryRequest& memory) {
   Requested result{before_requests(run, memory), {}, {}};
   Simulation& simulation = result.simulation;
-  GeneratedRun generated = make_run(run.plan);
+  GeneratedRun generated = make_run(simulation.plan);
   simulation.trace = std::make_shared<RequestTrace>(std::move(generated.trace));
   simulation.host = std::move(generated.host);
   simulation.buckets = generated.buckets;
@@ -268,7 +263,7 @@ PlanPeaks simulate_peaks(const PlannedRun& run, const MemoryRequest& memory) {
   const Simulation outline = before_requests(run, memory);
   const ReplayOptions options = replay_options(outline);
   ShownShapes shown;
-  const CompactTrace requests = compact_requests(run.plan, Bytes{UINT64_MAX}, shown).value();
+  const CompactTrace requests = compact_requests(outline.plan, Bytes{UINT64_MAX}, shown).value();
   const CompactPeaks peaks = replay_compact_peaks(requests, options);
   return {.peak = peaks.peak,
           .at_peak = peaks.at_peak,

@@ -23,9 +23,6 @@
 
 namespace highwater {
 
-/// What a GPU leaves to the allocator: everything except what the process needs outside it.
-Bytes memory_for_allocator(const Gpu& gpu, const TrainingPlan& plan);
-
 /// Live requested bytes that one operator asked for in one place of the model; the same place of
 /// all layers is one holder ("layers.*").
 using SiteHolder = Holder<Site>;
