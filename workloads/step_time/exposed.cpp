@@ -97,17 +97,19 @@ double backward_of_layer(const Rank& rank) {
   return rank.layer.backward.total() + rank.again;
 }
 
-/// Parameters of each layer are gathered before its forward and its backward, for each micro-batch.
+/// Parameters of each layer are gathered before its forward and its backward, for each micro-batch,
+/// whether or not they are trained; only gradients of trained ones are reduced.
 DataParallelTime with_sharded_parameters(const Rank& rank) {
   const TrainingPlan& plan = *rank.plan;
   const Held layer = dense_layer(rank);
   const Held last = ends(rank);
+  const double trained = rank.share.trains_weights ? 1 : 0;
   const double gathering = gather(layer, gathered_element(plan), rank);
-  const double reducing = reduce(layer, reduced_element(plan), rank);
+  const double reducing = trained * reduce(layer, reduced_element(plan), rank);
   const double forward = waited_for(gathering, forward_of_layer(rank));
   const double backward = waited_for(gathering + reducing, backward_of_layer(rank));
   const double first = gather(last, gathered_element(plan), rank) + gathering;
-  const double tail = reduce(last, reduced_element(plan), rank);
+  const double tail = trained * reduce(last, reduced_element(plan), rank);
   return {.per_micro_batch = rank.layers * (forward + backward) + first + tail};
 }
 
@@ -324,7 +326,9 @@ double expert_parallel(const Rank& rank) {
 DataParallelTime data_parallel(const Rank& rank) {
   const TrainingPlan& plan = *rank.plan;
   const Parallelism& p = plan.parallel;
-  if (p.dp * p.cp == 1 || !rank.share.trains_weights) {
+  const bool is_shared = p.dp * p.cp > 1;
+  const bool gathers = p.dp_kind == DataParallel::zero3 || is_fsdp1(p) || is_fsdp2(p);
+  if (!is_shared || !(rank.share.trains_weights || (gathers && !runs_megatron_core(plan)))) {
     return {};
   }
   if (runs_megatron_core(plan)) {

@@ -131,6 +131,26 @@ TEST_CASE("step time: the head takes the place of one layer", "[workloads][plan]
   CHECK(products() == Approx(whole));
 }
 
+// Each layer is gathered before its forward and again before its backward, the embedding and the
+// head once, whoever is trained: 16 bits each, three of four parts over PCIe. One token hides none.
+TEST_CASE("step time: frozen shards are gathered as well", "[workloads][plan]") {
+  Parallelism parallel{.dp = 4, .dp_kind = DataParallel::fsdp2};
+  TrainingPlan plan = plan_of(parallel);
+  plan.gpu = *find_gpu("rtx4090");
+  plan.seq = {1};
+  plan.lora.rank = 16;
+  const double rate = machine_of(plan.gpu).link;
+  const double layers = 32.0 * (2 * 4096.0 * (4096 + 1024) + 3 * 4096.0 * 14336 + 2 * 4096);
+  const double ends = 2 * 128256.0 * 4096;
+  const double layer = layers / 32;
+  const double all = 2 * 0.75 * (2 * layers + layer + ends) / rate;
+  const double gathering = seconds(plan, StepPart::data_parallel);
+  CHECK(gathering > 0.9 * all);
+  CHECK(gathering < 1.1 * all);
+  plan.parallel.dp_kind = DataParallel::ddp;  // only adapters are summed
+  CHECK(seconds(plan, StepPart::data_parallel) == 0);
+}
+
 TEST_CASE("step time: sharded parameters travel beside the kernels", "[workloads][plan]") {
   Parallelism parallel{.dp = 8, .dp_kind = DataParallel::fsdp2};
   const double near = seconds(plan_of(parallel), StepPart::data_parallel);
