@@ -13,7 +13,9 @@
 #include "tools/options/workload_options.hpp"
 #include "tools/reports/sweep_report.hpp"
 #include "tools/studies/runs/planned_run.hpp"
+#include "tools/studies/runs/simulate_run.hpp"
 #include "tools/studies/runs/workload_request.hpp"
+#include "tools/studies/sweep/mixed_states.hpp"
 #include "tools/studies/sweep/plan_outline.hpp"
 #include "tools/studies/sweep/sweep_run.hpp"
 #include "workloads/plan/options/option_table.hpp"
@@ -113,6 +115,15 @@ SweepAnswer answer_of(const SweepCommand& command) {
                             : SweepAnswer::all_runs;
 }
 
+void note_mixed_states(const std::vector<SweepAxis>& axes, Workload& workload) {
+  if (!workload.is_plan()) {
+    return;
+  }
+  if (auto note = mixed_states_note(workload.simulation->plan, axes)) {
+    workload.replay.notes.push_back(std::move(*note));
+  }
+}
+
 std::vector<Sweep> run_sweeps(const SweepCommand& command, std::ostream& out) {
   Fleet fleet(command.fleet);
   std::vector<Sweep> sweeps;
@@ -123,6 +134,7 @@ std::vector<Sweep> run_sweeps(const SweepCommand& command, std::ostream& out) {
                            .line = sweep_line,
                            .write = [&out](const std::string& lines) { out << lines; }};
     expand_auto(workload, question.axes);
+    note_mixed_states(question.axes, workload);
     sweeps.push_back(run_sweep(std::move(workload), question, swept_plans(command), fleet));
   }
   fleet.end_of_pieces();
