@@ -13,6 +13,7 @@
 #include "tools/html/report_run.hpp"
 #include "tools/options/output_option.hpp"
 #include "tools/options/workload_options.hpp"
+#include "tools/reports/simulate/plan_cures.hpp"
 #include "tools/studies/runs/workload_request.hpp"
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
@@ -46,8 +47,12 @@ std::vector<ReportRun> runs_of(const po::variables_map& values) {
   std::vector<WorkloadRequest> requests = shown_runs(values);
   const ReportUse use = requests.size() == 2 ? ReportUse::compared : ReportUse::alone;
   std::vector<ReportRun> runs;
-  for (WorkloadRequest& request : requests) {
-    runs.push_back(run_for_report(std::move(request), use));
+  for (const WorkloadRequest& request : requests) {
+    runs.push_back(run_for_report(request, use));
+  }
+  if (use == ReportUse::alone) {
+    Explanation& explained = runs.front().explained;
+    explained.cures = plan_cures(requests.front(), explained.workload);
   }
   return runs;
 }

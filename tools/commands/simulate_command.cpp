@@ -140,26 +140,11 @@ bool needs_gpus(const SimulateCommand& command, const Simulation& simulation) {
   return simulation.fits() && (!simulation.available || is_for_machines(command.format));
 }
 
-/// Remedies are many runs: the model makes them wherever it covers the plan.
-OptionWords quickly(OptionWords plan, const Simulation& simulation) {
-  TrainingPlan by_model = simulation.plan;
-  by_model.engine = EngineKind::model;
-  std::vector<std::string> gaps;
-  choose_engine(by_model, gaps);
-  return with_words(std::move(plan), {{"engine", gaps.empty() ? "model" : "torch"}});
-}
-
 /// What would make the run fit, or leave a margin that is not thin.
 void add_remedies(const SimulateCommand& command, SimulationReport& report) {
   const Simulation& simulation = report.simulation;
-  const RemedyQuestion question{
-      quickly(with_words(command.plan, {{"batch", std::to_string(simulation.plan.batch)}}),
-              simulation),
-      simulation.plan.model,
-      command.memory,
-      command.ranks,
-      simulation.plan.parallel.rank,
-      simulation.needed.value_or(Bytes{})};
+  const RemedyQuestion question =
+      question_about(command.plan, simulation, command.memory, command.ranks);
   if (!simulation.fits()) {
     report.remedies = find_remedies(question);
   } else if (simulation.available &&

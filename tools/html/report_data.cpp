@@ -225,13 +225,22 @@ std::vector<std::string> evidence_of(const Explanation& explained) {
   return lines;
 }
 
-/// What would have helped when memory ran out, and what would not.
+/// How blocks that are freed earlier change the rest of the run is not known.
+bool lets_run_go_on(const Counterfactual& trial) {
+  return trial.serves && (trial.survives || trial.kind == Counterfactual::Kind::freed_blocks);
+}
+
+/// What would have helped when memory ran out, and what would not: with a tick only what lets the
+/// whole run succeed, as far as that is known.
 json::array trials_json(const Explanation& explained) {
   json::array list;
+  for (const std::string& cure : explained.cures) {
+    list.push_back(json::object{{"text", shortened(cure, 600)}, {"serves", true}});
+  }
   if (explained.oom) {
     for (const Counterfactual& trial : explained.oom->counterfactuals) {
       list.push_back(json::object{{"text", shortened(counterfactual_text(explained, trial), 600)},
-                                  {"serves", trial.serves}});
+                                  {"serves", lets_run_go_on(trial)}});
     }
   }
   return list;

@@ -253,6 +253,7 @@ void add_oom(const Explanation& e, Report& report) {
       (trial.serves ? served : rest).push_back(counterfactual_text(e, trial));
     }
   }
+  report.items("Changes of the plan with which it fits", e.cures);
   report.items("What would have helped (each replayed)", served);
   report.items("What would not", rest);
 }
@@ -286,6 +287,9 @@ json::object explanation_json(const Explanation& e) {
     }
   }
   object["counterfactuals"] = std::move(trials);
+  if (e.workload.is_plan()) {
+    object["cures"] = words_json(e.cures);
+  }
   object["oom"] = e.oom ? json::value(oom_part(e)) : json::value(nullptr);
   object["peak_reserved_bytes"] = e.workload.replay.result.peak.reserved.count();
   object["peak_allocated_bytes"] = e.workload.replay.result.peak.allocated.count();

@@ -254,6 +254,17 @@ TEST_CASE("sweep: the words that reports print, and other programs' names", "[cl
   CHECK(named.at("runs").at(1).at("set").as_object().contains("batch"));
 }
 
+// ZeRO's stages keep fp32 copies of a model in bf16 (DeepSpeed 0.19.8, stage_1_and_2.py), DDP keeps
+// what the model has.
+TEST_CASE("sweep: kinds of data parallelism that keep states of other widths are told apart",
+          "[cli][sweep]") {
+  const std::string plan = "sweep --model gpt2 --seq 64 --dp 2 --set dp-kind=ddp,zero1 ";
+  CHECK_THAT(run_line(plan + "--precision bf16").out,
+             Contains("all in bf16 with ddp, fp32 copies of the parameters and fp32 moments with "
+                      "zero1 (DeepSpeed)"));
+  CHECK_THAT(run_line(plan + "--precision fp32").out, !Contains("fp32 copies"));
+}
+
 TEST_CASE("sweep: of batches, the largest that fits is the best", "[cli][sweep]") {
   CHECK_THAT(run(words("sweep " + kPlan + " --capacity 3GiB --set batch=1,2,64")).out,
              Contains("largest batch that fits: batch=2: "));
@@ -275,6 +286,15 @@ TEST_CASE("explain: a plan with too little memory", "[cli][explain]") {
     is_saved = is_saved || survives(simulated);
   }
   CHECK(is_saved);
+}
+
+TEST_CASE("explain: a plan that runs out of memory shows what of it would fit", "[cli][explain]") {
+  const std::string plan = "explain --model gpt2 --batch 8 --seq 512 --precision amp-bf16 ";
+  const CommandRun result = run_line(plan + "--capacity 4GiB");
+  CHECK_THAT(result.out,
+             Contains("Changes of the plan with which it fits") && Contains("fits with --batch"));
+  CHECK_FALSE(device_of(words(plan + "--capacity 4GiB")).at("cures").as_array().empty());
+  CHECK_THAT(run_line(plan + "--capacity 40GiB").out, !Contains("Changes of the plan"));
 }
 
 TEST_CASE("what-if: a snapshot without history says so, and what it shows", "[cli][explain]") {

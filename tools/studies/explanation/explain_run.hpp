@@ -35,6 +35,9 @@ struct Explanation {
   Steps steps;
   MemoryGrowth growth;
   std::optional<Bytes> limit;  ///< that the growth is going for, if any is known
+  /// Of a plan that runs out of memory: changes of it with which it fits, in sentences. Whoever
+  /// asks fills them in.
+  std::vector<std::string> cures;
 
   /// Whether the steps are similar enough to speak of a trend; JSON has the figures in any case.
   [[nodiscard]] bool are_steps_sure() const { return steps.confidence >= kLeastStepConfidence; }

@@ -9,6 +9,7 @@
 
 #include "allocator/settings/settings_change.hpp"
 #include "allocator/settings/settings_describe.hpp"
+#include "tools/engine/engine.hpp"
 #include "tools/studies/plan_search/remedy_table.hpp"
 #include "tools/studies/runs/replay_run.hpp"
 #include "tools/studies/runs/simulate_run.hpp"
@@ -21,7 +22,7 @@
 namespace highwater {
 namespace {
 
-constexpr std::size_t kMostAnswers = 3;
+constexpr std::size_t kMostAnswers = 4;
 constexpr std::size_t kMostWiderMargins = 2;
 constexpr std::string_view kAllocConf = "alloc-conf";
 
@@ -118,15 +119,13 @@ class RemedySearch {
   Remedies run() {
     Remedies remedies;
     const std::size_t decisive = first_decisive();
-    for (std::size_t i = decisive; i < candidates_.size() && remedies.fitting.size() < kMostAnswers;
-         ++i) {
-      RemedyChoice choice = first_candidates(decisive);
-      choice.push_back(i);
-      choice = compatible(choice);
-      if (trial(choice).fits) {
-        remedies.fitting.push_back(
-            with_largest_batch(smallest(choice), [](const Remedy& remedy) { return remedy.fits; }));
-      }
+    std::vector<RemedyChoice> answers;
+    for (std::size_t i = decisive; i < candidates_.size() && answers.size() < kMostAnswers; ++i) {
+      add_answers(first_candidates(decisive), i, answers);
+    }
+    for (const RemedyChoice& choice : answers) {
+      remedies.fitting.push_back(
+          with_largest_batch(choice, [](const Remedy& remedy) { return remedy.fits; }));
     }
     if (remedies.fitting.empty() && !candidates_.empty()) {
       remedies.together = trial(compatible(first_candidates(candidates_.size())));
@@ -151,13 +150,42 @@ class RemedySearch {
   }
 
  private:
-  /// The first candidate with which, after all before it, the run fits; their number if none.
+  /// The first candidate with which, after all before it that go with it, the run fits; their
+  /// number if none. A dearer one may keep cheaper ones out, so each is tried.
   std::size_t first_decisive() {
     const auto indices = std::views::iota(std::size_t{0}, candidates_.size());
-    const auto found = std::ranges::partition_point(indices, [this](std::size_t i) {
-      return !trial(compatible(first_candidates(i + 1))).fits;
-    });
+    const auto found = std::ranges::find_if(
+        indices, [this](std::size_t i) { return trial(compatible(first_candidates(i + 1))).fits; });
     return static_cast<std::size_t>(found - indices.begin());
+  }
+
+  /// What fits with `last`, and beside it what does without each of the others that it needs: not
+  /// everybody can have them (a fused loss is another package).
+  void add_answers(const RemedyChoice& cheaper, std::size_t last,
+                   std::vector<RemedyChoice>& answers) {
+    const std::size_t first = answers.size();
+    add_answer(cheaper, last, answers);
+    if (answers.size() == first) {
+      return;
+    }
+    const RemedyChoice needed = answers.back();
+    for (const std::size_t each : needed) {
+      if (each != last && answers.size() < kMostAnswers) {
+        add_answer(without(cheaper, each), last, answers);
+      }
+    }
+  }
+
+  void add_answer(RemedyChoice cheaper, std::size_t last, std::vector<RemedyChoice>& answers) {
+    cheaper.push_back(last);
+    const RemedyChoice choice = compatible(cheaper);
+    if (!trial(choice).fits) {
+      return;
+    }
+    RemedyChoice answer = smallest(choice);
+    if (std::ranges::find(answers, answer) == answers.end()) {
+      answers.push_back(std::move(answer));
+    }
   }
 
   [[nodiscard]] OptionWords options_of(const RemedyChoice& choice) const {
@@ -289,6 +317,21 @@ class RemedySearch {
 };
 
 }  // namespace
+
+RemedyQuestion question_about(const OptionWords& given, const Simulation& simulation,
+                              const MemoryRequest& memory, RankChoice ranks) {
+  TrainingPlan by_model = simulation.plan;
+  by_model.engine = EngineKind::model;
+  std::vector<std::string> gaps;
+  choose_engine(by_model, gaps);
+  return {.plan = with_words(given, {{"batch", std::to_string(simulation.plan.batch)},
+                                     {"engine", gaps.empty() ? "model" : "torch"}}),
+          .model = simulation.plan.model,
+          .memory = memory,
+          .ranks = ranks,
+          .worst_rank = simulation.plan.parallel.rank,
+          .needed = simulation.needed.value_or(Bytes{})};
+}
 
 Bytes Remedy::spare() const {
   return available - std::min(available, peak);

@@ -1,12 +1,13 @@
 // What makes a plan fit, each answer simulated before it is given, the cheapest first.
 //
 // The remedies are a table in order of what they cost: what changes neither the result nor the
-// time, what costs time, what rounds more coarsely, what trains less (remedy_table.hpp). A search
-// over that order needs few simulations. With the first i remedies together the run fits or not;
-// the first i for which it does names a remedy that nothing cheaper replaces. Of those before it
-// the ones that turn out not to be needed are dropped, the dearest first. Further answers do
-// without that remedy and need a dearer one. That every remedy lowers the need, or leaves it, is
-// assumed only to skip simulations: what is offered was simulated as it is offered.
+// time, what costs time, what rounds more coarsely, what trains less (remedy_table.hpp). With the
+// first i remedies together the run fits or not; the first i for which it does names a remedy that
+// nothing cheaper replaces. Of those before it the ones that turn out not to be needed are dropped,
+// the dearest first, and what is needed is left out in turn, where dearer ones beside it make up
+// for it. Further answers do without that remedy and need a dearer one. That every remedy lowers
+// the need, or leaves it, is assumed only to skip simulations: what is offered was simulated as it
+// is offered.
 #pragma once
 
 #include <optional>
@@ -21,6 +22,8 @@
 
 namespace highwater {
 
+struct Simulation;
+
 /// A plan as the command line has it.
 struct RemedyQuestion {
   OptionWords plan;
@@ -30,6 +33,11 @@ struct RemedyQuestion {
   int worst_rank = 0;
   Bytes needed;  ///< by the allocator, of a plan that does not fit
 };
+
+/// About a plan that was simulated, by the options that say it. Remedies are many runs: the model
+/// makes them wherever it covers the plan.
+RemedyQuestion question_about(const OptionWords& given, const Simulation& simulation,
+                              const MemoryRequest& memory, RankChoice ranks = {});
 
 /// The plan with some options changed, simulated.
 struct Remedy {

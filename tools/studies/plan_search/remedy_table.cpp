@@ -35,9 +35,70 @@ OptionWords words_if(bool applies, const char* option, const char* value) {
   return applies ? OptionWords{{option, value}} : OptionWords{};
 }
 
+/// DeepSpeed shares what a stage so far keeps whole on each rank.
+OptionWords shared_gradients(const TrainingPlan& plan) {
+  const DataParallel kind = plan.parallel.dp_kind;
+  const bool keeps_gradients = kind == DataParallel::zero0 || kind == DataParallel::zero1;
+  return words_if(uses_deepspeed(plan) && keeps_gradients && plan.parallel.dp > 1, "dp-kind",
+                  "zero2");
+}
+
+OptionWords shared_parameters(const TrainingPlan& plan) {
+  return words_if(
+      uses_deepspeed(plan) && plan.parallel.dp_kind != DataParallel::zero3 && plan.parallel.dp > 1,
+      "dp-kind", "zero3");
+}
+
+/// A loop of one's own: what a program sets up by itself is not changed by an option.
+bool is_own_loop(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::hf &&
+         (plan.framework == Framework::hf || plan.framework == Framework::torch);
+}
+
+OptionWords fully_sharded(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  return words_if(
+      is_own_loop(plan) && p.dp > 1 && p.dp_kind == DataParallel::ddp && p.tp == 1 && p.pp == 1,
+      "dp-kind", "fsdp2");
+}
+
 OptionWords deepspeed_offload(const TrainingPlan& plan) {
   return words_if(uses_deepspeed(plan) && plan.parallel.offload == Offload::none, "offload",
                   "optimizer");
+}
+
+OptionWords deepspeed_offload_all(const TrainingPlan& plan) {
+  const Offload offload = plan.parallel.offload;
+  return words_if(uses_deepspeed(plan) && plan.parallel.dp_kind == DataParallel::zero3 &&
+                      (offload == Offload::none || offload == Offload::optimizer),
+                  "offload", "both");
+}
+
+/// DeepSpeed keeps fp32 copies itself, so that the model is in the type of computation.
+OptionWords words_of_deepspeed(const TrainingPlan& plan, const char* stage, const char* offload) {
+  OptionWords words{{"framework", "deepspeed"}, {"dp-kind", stage}, {"offload", offload}};
+  if (is_autocast(plan.precision)) {
+    const bool is_bf16 = compute_dtype(plan.precision) == DType::bf16;
+    words.emplace_back("precision", is_bf16 ? "bf16" : "fp16");
+  }
+  if (plan.optimizer.impl != OptimizerImpl::standard) {
+    words.emplace_back("optimizer-impl", "standard");
+  }
+  return words;
+}
+
+/// On one GPU nobody shares the states, but the host has room for them.
+bool could_use_host(const TrainingPlan& plan) {
+  return steps(plan) && is_own_loop(plan) && plan.parallel.gpus() == 1 && plan.lora.rank == 0 &&
+         plan.parallel.offload == Offload::none;
+}
+
+OptionWords optimizer_on_host(const TrainingPlan& plan) {
+  return could_use_host(plan) ? words_of_deepspeed(plan, "zero2", "optimizer") : OptionWords{};
+}
+
+OptionWords all_on_host(const TrainingPlan& plan) {
+  return could_use_host(plan) ? words_of_deepspeed(plan, "zero3", "both") : OptionWords{};
 }
 
 /// FSDP keeps all or nothing of its shards on the host (workloads/plan/offload.hpp).
@@ -110,7 +171,16 @@ constexpr std::array kRemedies{
                 return words_if(plan.training && plan.checkpoint.kind != CheckpointKind::full,
                                 "checkpoint", "full");
               }},
+    RemedyRow{time, "shares gradients among the ranks, too (ZeRO-2)", shared_gradients},
+    RemedyRow{time, "shares parameters among the ranks, too, and gathers each layer (ZeRO-3)",
+              shared_parameters},
+    RemedyRow{time, "shares parameters, gradients and optimizer states, and gathers each layer",
+              fully_sharded},
     RemedyRow{time, "keeps optimizer states in host memory", deepspeed_offload},
+    RemedyRow{time, "keeps parameters and optimizer states in host memory", deepspeed_offload_all},
+    RemedyRow{time, "keeps optimizer states in host memory, by DeepSpeed", optimizer_on_host},
+    RemedyRow{time, "keeps parameters and optimizer states in host memory, by DeepSpeed",
+              all_on_host},
     RemedyRow{time, "keeps parameters, gradients and optimizer states in host memory",
               fsdp_offload},
     RemedyRow{rounding, "computes in bfloat16",

@@ -12,6 +12,7 @@
 #include "tools/text/usage_errors.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/model/published_weights.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -40,11 +41,32 @@ void note_published_weights(const TrainingPlan& plan, const OptionWords& given,
   }
 }
 
+/// fp32 throughout is the default of a plan as of PyTorch; who trains a large model on a GPU with
+/// bfloat16 rarely means it.
+void note_precision(const TrainingPlan& plan, const OptionWords& given,
+                    std::vector<std::string>& notes) {
+  constexpr double kLarge = 1e9;
+  const bool is_given = std::ranges::any_of(given, [](const OptionWord& word) {
+    return word.first == "precision" || word.first == "framework" || word.first == "quantize" ||
+           word.first == "float8";
+  });
+  const bool is_sound = !is_other(plan.model.config) && model_problems(plan.model).empty();
+  if (is_sound && plan.precision == Precision::fp32 && !is_given && plan.gpu.major >= 8 &&
+      static_cast<double>(parameter_count(plan.model.config).trainable()) >= kLarge) {
+    notes.emplace_back(
+        "--precision is not given, so all is in fp32; large models are usually trained in "
+        "bfloat16: --precision amp-bf16 (fp32 parameters under autocast) or bf16 (all in 16 bits; "
+        "DeepSpeed, Megatron-Core and plan keep fp32 copies)");
+  }
+}
+
 PlannedRun run_of(TrainingPlan plan, const OptionWords& given) {
   PlannedRun run{std::move(plan), find_word(given, "gpu") != nullptr};
+  run.words = given;
   if (const std::string* word = find_word(given, "model")) {
     note_family_defaults(*word, run.plan.model, run.notes);
     note_published_weights(run.plan, given, run.notes);
+    note_precision(run.plan, given, run.notes);
   }
   return run;
 }

@@ -26,6 +26,7 @@ struct PlannedRun {
   std::vector<std::string> releases = {};  ///< that files of --from were read as, one text each
   std::optional<EarlierRun> earlier = {};
   std::vector<LeftOutKey> left_out = {};  ///< keys of --from that the plan lacks; each has a note
+  OptionWords words = {};                 ///< the options that say so
 };
 
 /// `given` with `changed` set anew.

@@ -54,6 +54,31 @@ TEST_CASE("remedies: adapters alone, then beside 8 bits, then beside 4", "[cli][
   CHECK(proposals(plan, "quantize").empty());
 }
 
+// DeepSpeed's stages share one thing more each (arXiv 1910.02054); on one GPU there is the host
+// (ZeRO-Offload, arXiv 2101.06840).
+TEST_CASE("remedies: the next stages of ZeRO, and the host of one GPU", "[cli][simulate]") {
+  using Words = std::vector<std::string>;
+  TrainingPlan plan;
+  plan.model = model_preset("llama-7b");
+  plan.framework = Framework::deepspeed;
+  plan.precision = Precision::fp16;
+  plan.parallel.dp = 8;
+  plan.parallel.dp_kind = DataParallel::zero1;
+  CHECK(proposals(plan, "dp-kind") == Words{"zero2", "zero3"});
+  plan.parallel.dp_kind = DataParallel::zero2;
+  CHECK(proposals(plan, "dp-kind") == Words{"zero3"});
+  plan.parallel.dp_kind = DataParallel::zero3;
+  CHECK(proposals(plan, "dp-kind").empty());
+  CHECK(proposals(plan, "offload") == Words{"optimizer", "both"});
+  plan.parallel = {};
+  plan.framework = Framework::hf;
+  plan.precision = Precision::amp_bf16;
+  CHECK(proposals(plan, "dp-kind") == Words{"zero2", "zero3"});
+  CHECK(proposals(plan, "offload") == Words{"optimizer", "both"});
+  plan.parallel.dp = 8;
+  CHECK(proposals(plan, "dp-kind") == Words{"fsdp2"});
+}
+
 TEST_CASE("remedies: torchtune's own layers have NF4 alone", "[cli][simulate]") {
   TrainingPlan plan;
   plan.model = model_preset("llama-3.2-1b");
