@@ -16,6 +16,7 @@
 #include "tools/options/solving/margin_option.hpp"
 #include "tools/options/solving/solve_options.hpp"
 #include "tools/reports/estimates/llmem_tables.hpp"
+#include "tools/reports/estimates/rates_report.hpp"
 #include "tools/reports/plan_report.hpp"
 #include "tools/reports/solving/solve_report.hpp"
 #include "traces/formats/bytes/byte_sink.hpp"
@@ -57,7 +58,8 @@ OptionParser plan_options() {
       "sequences of a step; default: 4 Mi tokens, at most 128 Ki per GPU")(
       "margin", text("PERCENT"), "memory that a row leaves free; default 3 %")(
       "allow", text("KIND"),
-      "what training may give up, all kinds listed: full, 16-bit, lora, lora-16-bit, 8-bit, 4-bit; "
+      "what training may give up, all kinds listed: full, 8-bit-moments, 16-bit, lora, "
+      "lora-16-bit, 8-bit, 4-bit; "
       "default: nothing, and where that does not fit, all")(
       "only", text("NAME"), "only strategies with NAME in their name")("rows", text("N"),
                                                                        "rows to find; default 10")(
@@ -70,7 +72,8 @@ OptionParser plan_options() {
       "for", text("FIELD"),
       "solve a plan, given as to simulate, for a field: highwater solve --help")(
       "formulas-only", "skip the simulations: only LLMem's Algorithm 1")(
-      "published", "recompute the LLMem paper's Tables 2 and 3 next to the printed figures");
+      "published", "recompute the LLMem paper's Tables 2 and 3 next to the printed figures")(
+      "published-rates", "published throughputs next to the model of time, and what it misses");
   add_plan_options(parser);
   parser.choose("", chosen_by_plan());
   parser.add_format();
@@ -280,12 +283,12 @@ ExitCode run_solve(const Arguments& arguments, std::ostream& out) {
   return ExitCode::ok;
 }
 
-/// The paper's tables are not cut into pieces.
+/// Tables of published figures are not cut into pieces.
 void check_no_pieces(const po::variables_map& values) {
   for (const char* const option : {"shard", "output", "journal", "resume", "piece-times"}) {
     if (values.contains(option)) {
       throw UsageError(fmt::format(
-          "--{} applies to a search; --published only recomputes the paper's tables; omit it",
+          "--{} applies to a search; tables of published figures are computed at once; omit it",
           option));
     }
   }
@@ -299,6 +302,11 @@ ExitCode run_plan(const Arguments& arguments, std::ostream& out) {
   if (values.contains("published")) {
     check_no_pieces(values);
     out << llmem_tables_report(output_format(values));
+    return ExitCode::ok;
+  }
+  if (values.contains("published-rates")) {
+    check_no_pieces(values);
+    out << rates_report(output_format(values));
     return ExitCode::ok;
   }
   const PlanCommand command = parse_plan(values, arguments);

@@ -149,21 +149,9 @@ json::object selection_json(const PlanSelection& entry, const LlmemCluster& clus
           {"choice_as_text_says", llmem_label(entry.selection.corrected, cluster)}};
 }
 
-/// One row per accounting and method, then one per strategy simulated.
-Table csv_table(const PlanResult& result) {
-  Table table = selection_table(result);
-  if (!result.simulated) {
-    return table;
-  }
-  for (const StrategyResult& each : result.simulated->results) {
-    const TrainingPlan& plan = each.plan;
-    table.rows.push_back(
-        {"simulation",
-         fmt::format("{}, {}, checkpoint {}", each.strategy->name, sizes_of(plan.parallel),
-                     option_called("checkpoint").text(plan)),
-         each.fits ? plan.batch : 0, each.fits ? each.llmem_score() : 0, each.peak, ""});
-  }
-  return table;
+/// The rows of the plan; LLMem's methods where nothing was simulated.
+Table csv_table(const PlanRequest& request, const PlanResult& result) {
+  return result.simulated ? csv_table_of(request, result) : selection_table(result);
 }
 
 void add_simulated(const PlanRequest& request, const PlanResult& result, OutputFormat format,
@@ -233,7 +221,7 @@ std::string plan_report(const PlanRequest& request, const PlanResult& result, Ou
   for (const std::string& note : request.run.notes) {
     report.line("note: " + note);
   }
-  report.csv([&] { return csv_table(result); });
+  report.csv([&] { return csv_table(request, result); });
   add_json(request, result, report);
   return report.str();
 }

@@ -1,13 +1,16 @@
 #include "tools/reports/plan_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "tools/reports/plan_line.hpp"
+#include "tools/studies/plan_search/memory_trial.hpp"
 #include "tools/studies/plan_search/row_reasons.hpp"
+#include "tools/studies/rates/published_rates.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -32,6 +35,12 @@ std::string command_of(const PlanRequest& request, const StrategyResult& result)
                                      .is_gpu_named = request.run.gpu_named,
                                      .capacity = capacity_option(request, result),
                                      .alloc_conf = request.memory.alloc_conf});
+}
+
+/// Of a plan that asks for adapters, full training is theirs.
+std::string_view states_of(const StrategyResult& result) {
+  const bool has_adapters = result.kind == 0 && result.plan.lora.rank > 0;
+  return has_adapters ? "LoRA" : training_kinds()[result.kind].states;
 }
 
 /// A strategy among the others.
@@ -61,15 +70,31 @@ Cell speed_cell(const RowView& row) {
   return if_fits(row, speed, fmt::format("{:.2f}", speed / speed_of(*row.first)), "");
 }
 
-/// Of each GPU and second.
+/// Of each GPU and second, by the model of time.
 double tokens_of(const RowView& row) {
-  const double tokens = static_cast<double>(sequence_length(row.plan(), 0));
-  return speed_of(*row.result) * tokens / row.request->gpus;
+  return tokens_per_gpu(row.plan(), speed_of(*row.result));
+}
+
+double least_tokens(const RowView& row) {
+  return tokens_of(row) * usual_shares(row.plan()).least;
+}
+
+double most_tokens(const RowView& row) {
+  return tokens_of(row) * usual_shares(row.plan()).most;
+}
+
+/// Two figures: a rate is not known better than the runs from which its interval comes.
+std::string rounded_rate(double rate) {
+  if (!(rate > 0)) {
+    return "0";
+  }
+  const double unit = std::pow(10, std::floor(std::log10(rate)) - 1);
+  return fmt::format("{:.{}f}", std::round(rate / unit) * unit, unit < 1 ? 1 : 0);
 }
 
 Cell tokens_cell(const RowView& row) {
-  const double tokens = tokens_of(row);
-  return if_fits(row, tokens, fmt::format("{:.0f}", tokens), "");
+  return if_fits(row, tokens_of(row),
+                 rounded_rate(least_tokens(row)) + " to " + rounded_rate(most_tokens(row)), "");
 }
 
 template <class Make>
@@ -99,8 +124,11 @@ json::value also_json(const RowView& row) {
   return names;
 }
 
-std::string checkpoint_of(const TrainingPlan& plan) {
-  return option_called("checkpoint").text(plan);
+/// A loss that the search chose is told beside it.
+std::string checkpoint_of(const RowView& row) {
+  const bool is_chosen = row.plan().loss.kind != row.request->run.plan.loss.kind;
+  return option_called("checkpoint").text(row.plan()) +
+         (is_chosen && fuses_head(row.plan().loss.kind) ? ", fused loss" : "");
 }
 
 std::string why_of(const RowView& row) {
@@ -111,21 +139,22 @@ const Columns<RowView>& row_columns() {
   using enum Align;
   static const Columns<RowView> kColumns{
       {"strategy", "strategy", left, [](const RowView& row) { return row.result->strategy->name; }},
-      {"states", "states", left,
-       [](const RowView& row) { return training_kinds()[row.result->kind].states; }},
+      {"states", "states", left, [](const RowView& row) { return states_of(*row.result); }},
       {"plan", "", left, nested_cell([](const RowView& row) { return plan_json(row.plan()); })},
       {"command", "", left, nested_cell([](const RowView& row) {
          return json::value(command_of(*row.request, *row.result));
        })},
       {"fits", "", left, [](const RowView& row) { return row.result->fits; }},
       {"", "dp x tp x pp", left, [](const RowView& row) { return sizes_of(row.plan().parallel); }},
-      {"", "checkpoint", left, [](const RowView& row) { return checkpoint_of(row.plan()); }},
+      {"", "checkpoint", left, [](const RowView& row) { return checkpoint_of(row); }},
       {"", "accum", right, [](const RowView& row) { return row.plan().grad_accum; }},
       {"", "batch", right, batch_cell},
       {"peak_reserved_bytes", "peak reserved", right,
        [](const RowView& row) { return row.result->peak; }},
       {"capacity_bytes", "", right, [](const RowView& row) { return row.result->capacity; }},
       {"tokens_per_second_per_gpu", "tokens/s/GPU", right, tokens_cell},
+      {"least_tokens_per_second_per_gpu", "", right, least_tokens},
+      {"most_tokens_per_second_per_gpu", "", right, most_tokens},
       {"sequences_per_second", "speed", right, speed_cell},
       {"step", "", left, nested_cell(step_json)},
       {"llmem_score", "", right,
@@ -133,6 +162,40 @@ const Columns<RowView>& row_columns() {
       {"also", "", left, nested_cell(also_json)},
       {"why_not_higher", "why it is not higher", left, why_of}};
   return kColumns;
+}
+
+/// One number or word in each, for spreadsheets.
+const Columns<RowView>& csv_columns() {
+  using enum Align;
+  static const Columns<RowView> kColumns{
+      {"", "strategy", left, [](const RowView& row) { return row.result->strategy->name; }},
+      {"", "states", left, [](const RowView& row) { return states_of(*row.result); }},
+      {"", "fits", left, [](const RowView& row) { return row.result->fits; }},
+      {"", "dp", right, [](const RowView& row) { return row.plan().parallel.dp; }},
+      {"", "tp", right, [](const RowView& row) { return row.plan().parallel.tp; }},
+      {"", "pp", right, [](const RowView& row) { return row.plan().parallel.pp; }},
+      {"", "cp", right, [](const RowView& row) { return row.plan().parallel.cp; }},
+      {"", "ep", right, [](const RowView& row) { return row.plan().parallel.ep; }},
+      {"", "checkpoint", left, checkpoint_of},
+      {"", "batch", right, [](const RowView& row) { return row.plan().batch; }},
+      {"", "grad_accum", right, [](const RowView& row) { return row.plan().grad_accum; }},
+      {"", "peak_reserved_bytes", right, [](const RowView& row) { return row.result->peak; }},
+      {"", "capacity_bytes", right, [](const RowView& row) { return row.result->capacity; }},
+      {"", "tokens_per_second_per_gpu", right, tokens_of},
+      {"", "least_tokens_per_second_per_gpu", right, least_tokens},
+      {"", "most_tokens_per_second_per_gpu", right, most_tokens},
+      {"", "why_not_higher", left, why_of},
+      {"", "command", left,
+       [](const RowView& row) { return command_of(*row.request, *row.result); }}};
+  return kColumns;
+}
+
+std::vector<RowView> row_views(const PlanRequest& request, const PlanResult& result) {
+  std::vector<RowView> rows;
+  for (const StrategyResult& each : result.simulated->results) {
+    rows.push_back({&request, &each, &result.simulated->results.front()});
+  }
+  return rows;
 }
 
 /// The first row as a command line.
@@ -145,8 +208,7 @@ std::string best_line(const PlanRequest& request, const StrategySearch& search) 
 std::string fitting_strategies(const StrategySearch& search) {
   std::vector<std::string> names;
   for (const StrategyResult& result : search.results) {
-    const std::string name =
-        fmt::format("{} ({})", result.strategy->name, training_kinds()[result.kind].states);
+    const std::string name = fmt::format("{} ({})", result.strategy->name, states_of(result));
     if (result.fits && std::ranges::find(names, name) == names.end()) {
       names.push_back(name);
     }
@@ -161,11 +223,47 @@ std::string states_note(const PlanResult& result) {
   }
   const std::string fitting = fitting_strategies(*result.simulated);
   return fmt::format(
-      "a smaller batch or a shorter sequence does not make the whole model fit on one GPU: "
+      "a smaller batch or a shorter sequence does not make all states fit on one GPU: "
       "parameters, gradients and optimizer states alone take {} of {}; {}",
       to_iec(result.whole_states->states), to_iec(result.whole_states->capacity),
       fitting.empty() ? "more GPUs (--gpus) divide them, and simulate names what else would help"
-                      : "what gives up some of it fits: " + fitting);
+                      : "what keeps less there fits: " + fitting);
+}
+
+/// Where nothing fits: how far away the nearest row is, and what would bring it nearer.
+std::string nothing_fits_note(const PlanRequest& request, const StrategySearch& search) {
+  if (search.found()) {
+    return "";
+  }
+  if (search.results.empty()) {
+    return search.candidates == 0
+               ? "no row is left of what is asked for; the reasons are below\n"
+               : "nothing fits, and no row could be simulated to its end; the reasons are below\n";
+  }
+  const StrategyResult& nearest = search.results.front();
+  const double free = request.search.margin;
+  return fmt::format(
+      "nothing fits: what needs least is {} ({}), which needs {} per GPU, {} more than the {} that "
+      "rows may take ({} for the allocator, {:g} % of it left free); try more GPUs (--gpus), GPUs "
+      "with more memory (--gpu) or shorter sequences (--seq)\n",
+      nearest.strategy->name, sizes_of(nearest.plan.parallel), to_iec(nearest.peak),
+      to_iec(nearest.peak - std::min(nearest.peak, without_margin(nearest.capacity, free))),
+      to_iec(without_margin(nearest.capacity, free)), to_iec(nearest.capacity), 100 * free);
+}
+
+/// What --precision means in rows whose states are wider.
+std::string precision_note(const PlanRequest& request, const StrategySearch& search) {
+  const Precision asked = request.run.plan.precision;
+  const bool is_plain_half = model_dtype(asked) != DType::fp32;
+  const bool has_wide_states =
+      std::ranges::any_of(search.results, [](const StrategyResult& row) { return row.kind == 0; });
+  return !is_plain_half || !has_wide_states || request.run.plan.lora.rank > 0
+             ? ""
+             : fmt::format(
+                   "--precision {}: rows with fp32 states compute in it and keep parameters and "
+                   "moments in fp32, as mixed precision does; --allow 16-bit adds rows that keep "
+                   "all in 16 bits\n",
+                   option_called("precision").text(request.run.plan));
 }
 
 /// Programs that divide the job as a row does.
@@ -180,9 +278,23 @@ std::string also_note(const StrategySearch& search) {
   return text;
 }
 
+/// Whose rates the times have; empty: those of the GPU that is named.
+std::string whose_rates(const PlanRequest& request) {
+  return request.run.gpu_named
+             ? timing::assumed_rates(request.run.plan.gpu)
+             : fmt::format("no GPU is named (--gpu), so that rates are those of {}",
+                           request.run.plan.gpu.name);
+}
+
+/// Where rates come from, and how far they may be off.
 std::string rates_note(const PlanRequest& request) {
-  const std::string rates = timing::assumed_rates(request.run.plan.gpu);
-  return rates.empty() ? "" : "assumed: " + rates + "\n";
+  const UsualShares shares = usual_shares(request.run.plan);
+  const std::string whose = whose_rates(request);
+  return fmt::format(
+      "tokens/s/GPU: {:.0f} to {:.0f} % of the model of time, as {} published runs of {} reached "
+      "(plan --published-rates){}\n",
+      100 * shares.least, 100 * shares.most, shares.runs, shares.kind,
+      whose.empty() ? "" : "; " + whose);
 }
 
 /// What the times of the rows take for granted, and how to say otherwise.
@@ -256,7 +368,7 @@ json::object assumptions_json(const PlanRequest& request) {
       {"tensor_sums", to_string(search.assumed.tensor_sums)},
       {"pipelines_beside_full_machines_only",
        search.pipelines == PipelineRule::beside_full_machines}};
-  if (!timing::has_rates(gpu)) {
+  if (!request.run.gpu_named || !timing::has_rates(gpu)) {
     assumptions["rates_of"] = default_gpu().name;
   }
   return assumptions;
@@ -282,23 +394,23 @@ std::string sizes_of(const Parallelism& p) {
 }
 
 Table strategy_table_of(const PlanRequest& request, const PlanResult& result) {
-  std::vector<RowView> rows;
-  for (const StrategyResult& each : result.simulated->results) {
-    rows.push_back({&request, &each, &result.simulated->results.front()});
-  }
   return tabulate(fmt::format("By simulation, on {} GPU{} of {}", request.gpus,
                               request.gpus == 1 ? "" : "s", to_iec(request.device)),
-                  row_columns(), rows);
+                  row_columns(), row_views(request, result));
+}
+
+Table csv_table_of(const PlanRequest& request, const PlanResult& result) {
+  return tabulate("", csv_columns(), row_views(request, result));
 }
 
 std::string strategy_notes(const PlanRequest& request, const PlanResult& result) {
   const StrategySearch& search = *result.simulated;
-  std::string text = best_line(request, search);
+  std::string text = best_line(request, search) + nothing_fits_note(request, search);
   if (const std::string note = states_note(result); !note.empty()) {
     text += note + "\n";
   }
-  text += also_note(search) + settings_note(request, search) + rates_note(request) +
-          assumption_note(request) + search_note(request, search);
+  text += also_note(search) + settings_note(request, search) + precision_note(request, search) +
+          rates_note(request) + assumption_note(request) + search_note(request, search);
   for (const std::string& reason : search.left_out) {
     text += "not simulated: " + reason + "\n";
   }

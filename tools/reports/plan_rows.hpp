@@ -13,6 +13,10 @@ namespace highwater {
 /// @pre result.simulated
 Table strategy_table_of(const PlanRequest& request, const PlanResult& result);
 
+/// The same rows with a number or a word in each column, and the command of each. @pre
+/// result.simulated
+Table csv_table_of(const PlanRequest& request, const PlanResult& result);
+
 /// What follows the table: the first row as a command, what the columns mean, what was left out.
 std::string strategy_notes(const PlanRequest& request, const PlanResult& result);
 

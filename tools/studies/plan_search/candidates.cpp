@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,6 +72,22 @@ std::vector<Cut> cuts_of(const TrainingPlan& plan, const StrategyRow& row,
   return divided(sequences, unit);
 }
 
+/// Whether the program checkpoints by transformers' gradient_checkpointing_enable(), which has
+/// whole blocks, and all of them (transformers 5.24, modeling_utils.py).
+bool checkpoints_all_or_nothing(const TrainingPlan& plan) {
+  return plan.model_code == ModelCode::hf &&
+         (runs_trainer(plan.framework) || runs_accelerate(plan.framework) ||
+          plan.framework == Framework::deepspeed);
+}
+
+std::vector<CheckpointKind> kinds_of_checkpointing(const TrainingPlan& plan) {
+  if (checkpoints_all_or_nothing(plan)) {
+    return {CheckpointKind::none, CheckpointKind::full};
+  }
+  return {CheckpointKind::none, selective_kind(plan.framework), CheckpointKind::every_n,
+          CheckpointKind::full};
+}
+
 /// Kinds of checkpointing; the one that is asked for, if any.
 std::vector<Checkpoint> checkpoints_of(const TrainingPlan& plan, const TrainingPlan& base) {
   if (base.checkpoint.kind != CheckpointKind::none || !base.training) {
@@ -79,8 +96,7 @@ std::vector<Checkpoint> checkpoints_of(const TrainingPlan& plan, const TrainingP
              .reentrant = plan.checkpoint.reentrant}};
   }
   std::vector<Checkpoint> all;
-  for (const CheckpointKind kind : {CheckpointKind::none, selective_kind(plan.framework),
-                                    CheckpointKind::every_n, CheckpointKind::full}) {
+  for (const CheckpointKind kind : kinds_of_checkpointing(plan)) {
     all.push_back({.kind = kind,
                    .n = kind == CheckpointKind::every_n ? 2 : 1,
                    .reentrant = plan.checkpoint.reentrant && kind != CheckpointKind::none});
@@ -111,21 +127,38 @@ bool is_schedulable(const Variation& variation, const Parallelism& p) {
   return variation.chunks == 1 || variation.grad_accum % p.pp == 0;
 }
 
+/// The plan's own, and where that is transformers' a head fused with the loss (Liger's), which is
+/// tried where nothing else fits.
+std::vector<LossKind> losses_of(const TrainingPlan& plan) {
+  std::vector<LossKind> losses{plan.loss.kind};
+  if (plan.training && plan.model_code == ModelCode::hf && plan.loss.kind == LossKind::hf) {
+    losses.push_back(LossKind::fused);
+  }
+  return losses;
+}
+
+bool is_last_resort(const Variation& variation, const TrainingPlan& plan) {
+  return variation.loss != plan.loss.kind;
+}
+
 std::vector<Variation> possible_variations(const Candidate& candidate, const TrainingPlan& base,
                                            const CandidateChoice& choice) {
   std::vector<Variation> all;
   const std::vector<Cut> cuts = cuts_of(candidate.plan, *candidate.strategy, choice);
   const std::vector<int> chunks = chunks_of(candidate.plan, *candidate.strategy);
-  for (const Checkpoint& checkpoint : checkpoints_of(candidate.plan, base)) {
-    for (const int chunk : chunks) {
-      for (const Cut& cut : cuts) {
-        const Variation each{checkpoint, chunk, cut.batch, cut.grad_accum};
-        if (is_schedulable(each, candidate.plan.parallel)) {
-          all.push_back(each);
+  const std::vector<Checkpoint> checkpoints = checkpoints_of(candidate.plan, base);
+  for (const LossKind loss : losses_of(candidate.plan)) {
+    for (const Checkpoint& checkpoint : checkpoints) {
+      for (const int chunk : chunks) {
+        for (const Cut& cut : cuts) {
+          const bool keeps_logits = candidate.plan.keep_logits && !fuses_head(loss);
+          all.push_back({checkpoint, chunk, cut.batch, cut.grad_accum, loss, keeps_logits});
         }
       }
     }
   }
+  std::erase_if(
+      all, [&](const Variation& each) { return !is_schedulable(each, candidate.plan.parallel); });
   return all;
 }
 
@@ -135,7 +168,9 @@ void time_variations(Candidate& candidate, const TimeAssumptions& assumed) {
     set_variation(each, plan);
     each.seconds = 1 / step_time(plan, assumed).sequences_per_second();
   }
-  std::ranges::stable_sort(candidate.variations, {}, &Variation::seconds);
+  std::ranges::stable_sort(candidate.variations, {}, [&](const Variation& each) {
+    return std::pair(is_last_resort(each, candidate.plan), each.seconds);
+  });
 }
 
 /// Of a plan that the model is to carry out, unless PyTorch was asked for.
@@ -185,14 +220,22 @@ class Collector {
   }
 
   [[nodiscard]] std::string nothing_left() const {
-    std::string words;
-    for (const auto& [name, text] : choice_.fixed.chosen) {
-      words += fmt::format(" --{} {}", name, text);
+    std::vector<std::string> words;
+    if (!choice_.only.empty()) {
+      words.push_back("--only " + choice_.only);
     }
-    return fmt::format(
-        "no strategy and no division of {} GPUs has all that is given:{}; leave out "
-        "one of these",
-        choice_.gpus, words);
+    for (const auto& [name, text] : choice_.fixed.chosen) {
+      words.push_back(fmt::format("--{} {}", name, text));
+    }
+    const std::string gpus = choice_.gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", choice_.gpus);
+    return words.size() == 1 ? fmt::format(
+                                   "no row for {} has {}; leave it out, or give another "
+                                   "number of GPUs (--gpus)",
+                                   gpus, words.front())
+                             : fmt::format(
+                                   "no row for {} has {} together; leave out one of these, "
+                                   "or give another number of GPUs (--gpus)",
+                                   gpus, fmt::join(words, " and "));
   }
 
   void add_layouts(const StrategyRow& row, std::size_t kind) {
@@ -245,10 +288,10 @@ class Collector {
                             choice_.global_batch.value_or(0))]
           .emplace(candidate.strategy->name);
     }
-    std::map<std::pair<CheckpointKind, bool>, bool> known;
+    std::map<std::tuple<CheckpointKind, bool, LossKind>, bool> known;
     std::erase_if(candidate.variations, [&](const Variation& each) {
       const auto [place, is_new] =
-          known.try_emplace({each.checkpoint.kind, each.chunks > 1}, false);
+          known.try_emplace({each.checkpoint.kind, each.chunks > 1, each.loss}, false);
       if (is_new) {
         place->second = is_runnable(candidate, each);
       }
@@ -258,18 +301,20 @@ class Collector {
 
   bool is_runnable(const Candidate& candidate, const Variation& variation) {
     const auto problems = obstacles(varied(candidate, variation));
-    if (!problems.empty() && !is_optional(variation)) {
+    if (!problems.empty() && !is_optional(variation, candidate.plan)) {
       left_out_[problems.front()].emplace(candidate.strategy->name);
     }
     return problems.empty();
   }
 
-  /// Selective recomputation and chunks are no strategies: a program without them lacks nothing.
-  [[nodiscard]] bool is_optional(const Variation& variation) const {
-    return base_.checkpoint.kind == CheckpointKind::none &&
-           (variation.checkpoint.kind == CheckpointKind::selective_op ||
-            variation.checkpoint.kind == CheckpointKind::selective_attention ||
-            variation.chunks > 1);
+  /// Another loss, selective recomputation and chunks are no strategies: a program without them
+  /// lacks nothing.
+  [[nodiscard]] bool is_optional(const Variation& variation, const TrainingPlan& plan) const {
+    return is_last_resort(variation, plan) ||
+           (base_.checkpoint.kind == CheckpointKind::none &&
+            (variation.checkpoint.kind == CheckpointKind::selective_op ||
+             variation.checkpoint.kind == CheckpointKind::selective_attention ||
+             variation.chunks > 1));
   }
 
   const TrainingPlan& base_;
@@ -285,6 +330,8 @@ void set_variation(const Variation& variation, TrainingPlan& plan) {
   plan.checkpoint = variation.checkpoint;
   plan.batch = variation.batch;
   plan.grad_accum = variation.grad_accum;
+  plan.loss.kind = variation.loss;
+  plan.keep_logits = variation.keeps_logits;
   if (plan.parallel.pp > 1) {
     const bool interleaves = variation.chunks > 1;
     plan.parallel.schedule =

@@ -9,6 +9,7 @@
 
 #include "tools/studies/plan_search/strategy_table.hpp"
 #include "workloads/plan/checkpoint.hpp"
+#include "workloads/plan/loss.hpp"
 #include "workloads/plan/training_plan.hpp"
 #include "workloads/step_time/step_time.hpp"
 
@@ -20,14 +21,16 @@ struct Variation {
   int chunks = 1;  ///< of a pipeline's rank
   std::int64_t batch = 1;
   int grad_accum = 1;
-  double seconds = 0;  ///< of a step, per sequence
+  LossKind loss = LossKind::hf;
+  bool keeps_logits = false;  ///< until the next forward has returned
+  double seconds = 0;         ///< of a step, per sequence
 };
 
 struct Candidate {
   const StrategyRow* strategy = nullptr;
   std::size_t kind = 0;               ///< of training, by what it gives up
   TrainingPlan plan;                  ///< without what varies
-  std::vector<Variation> variations;  ///< the fastest first
+  std::vector<Variation> variations;  ///< the fastest first, those with another loss at the end
 };
 
 /// Sets what varies. @pre `plan` is the candidate's, with any variation

@@ -5,9 +5,12 @@
 namespace highwater {
 namespace {
 
-/// What is sharded over data-parallel ranks.
-int sharding_of(DataParallel kind) {
-  switch (kind) {
+/// What is sharded over data-parallel ranks: nothing where there is one.
+int sharding_of(const Parallelism& p) {
+  if (p.dp * p.cp == 1) {
+    return 0;
+  }
+  switch (p.dp_kind) {
     case DataParallel::ddp:
     case DataParallel::zero0:
       return 0;
@@ -39,8 +42,7 @@ bool shards_less(const Candidate& candidate, const StrategyResult& row) {
   const Parallelism& p = candidate.plan.parallel;
   const Parallelism& q = row.plan.parallel;
   return candidate.plan.framework == row.plan.framework && has_axes_of(p, q) && p.cp == q.cp &&
-         p.offload == q.offload && p.tp_kind == q.tp_kind &&
-         sharding_of(p.dp_kind) < sharding_of(q.dp_kind);
+         p.offload == q.offload && p.tp_kind == q.tp_kind && sharding_of(p) < sharding_of(q);
 }
 
 /// Whether the candidate only moves to the host what `row` has on the GPU.
@@ -48,7 +50,7 @@ bool offloads_more(const Candidate& candidate, const StrategyResult& row) {
   const Parallelism& p = candidate.plan.parallel;
   const Parallelism& q = row.plan.parallel;
   return p.offload != Offload::none && q.offload == Offload::none && has_axes_of(p, q) &&
-         p.cp == q.cp && sharding_of(p.dp_kind) <= sharding_of(q.dp_kind);
+         p.cp == q.cp && sharding_of(p) <= sharding_of(q);
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ bool offloads_more(const Candidate& candidate, const StrategyResult& row) {
 JobDivision division_of(const Candidate& candidate) {
   const Parallelism& p = candidate.plan.parallel;
   return {.kind = candidate.kind,
-          .sharding = sharding_of(p.dp_kind),
+          .sharding = sharding_of(p),
           .dp = p.dp,
           .tp = p.tp,
           .pp = p.pp,

@@ -65,6 +65,9 @@ std::string words_of(const Variation& variation, const TrainingPlan& plan) {
     other.checkpoint = variation.checkpoint;
     words.push_back("checkpoint " + option_called("checkpoint").text(other));
   }
+  if (variation.loss != plan.loss.kind) {
+    words.emplace_back(fuses_head(variation.loss) ? "a fused loss" : "a loss of whole logits");
+  }
   if (variation.chunks != model_chunks(plan.parallel)) {
     words.push_back(variation.chunks == 1 ? "no chunks"
                                           : fmt::format("{} chunks", variation.chunks));

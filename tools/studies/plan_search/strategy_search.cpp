@@ -19,6 +19,9 @@ namespace {
 /// Trials asked for at once, for each that is carried out at the same time.
 constexpr std::size_t kAhead = 4;
 
+/// Rows where nothing fits.
+constexpr std::size_t kNearest = 3;
+
 /// A candidate whose variations are tried one by one.
 struct Open {
   std::size_t candidate = 0;
@@ -136,8 +139,15 @@ class BestFirst {
     }
   }
 
+  /// Once.
+  void tell(const std::string& why) {
+    if (std::ranges::find(failures_, why) == failures_.end()) {
+      failures_.push_back(why);
+    }
+  }
+
   void fail(const Open& open, const std::string& why) {
-    failures_.push_back(why);
+    tell(why);
     gone_.insert(open.candidate);
   }
 
@@ -217,8 +227,27 @@ class BestFirst {
   void try_next(Open open) {
     open.failed.push_back(candidates_[open.candidate].variations[open.next]);
     ++open.next;
+    if (open.failed.size() == 1) {
+      rule_out_by_smallest(open);
+    }
     skip_impossible(open);
     push(std::move(open));
+  }
+
+  /// Where even what needs least does not fit, nothing that needs more is tried: of a job that is
+  /// too large for its GPUs that is all.
+  void rule_out_by_smallest(Open& open) {
+    const Candidate& c = candidates_[open.candidate];
+    const std::size_t smallest = smallest_variation(c);
+    TrainingPlan plan = varied(c, c.variations[smallest]);
+    if (smallest < open.next || !plan_problems(plan).empty()) {
+      return;
+    }
+    const VariationTrial& part = part_of({open.candidate, smallest});
+    progress_.show(++simulated_);
+    if (part.trial && !part.trial->fits) {
+      open.failed.push_back(c.variations[smallest]);
+    }
   }
 
   /// All but its memory.
@@ -281,17 +310,29 @@ class BestFirst {
     std::ranges::move(failures_, std::back_inserter(found.left_out));
   }
 
-  /// Where nothing fits: what needs least of each candidate, and how much that is.
+  /// Where nothing fits: what needs least of each candidate, and how much that is. Where PyTorch's
+  /// own code refuses the smallest, the next ones are looked at.
   void add_smallest(StrategySearch& found) {
-    const std::vector<Place> places = smallest_places();
+    std::vector<Place> places = smallest_places();
+    while (found.results.empty() && !places.empty()) {
+      const std::size_t count = std::min({places.size(), request_.options.rows, kNearest});
+      const auto end = places.begin() + static_cast<std::ptrdiff_t>(count);
+      add_needs_of({places.begin(), end}, found);
+      places.erase(places.begin(), end);
+    }
+    std::ranges::stable_sort(found.results, {}, &StrategyResult::peak);
+  }
+
+  void add_needs_of(const std::vector<Place>& places, StrategySearch& found) {
     const std::vector<VariationTrial> needs = pieces_.needs_of(places);
     simulated_ += places.size();
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (needs[i].trial) {
         set_memory(*needs[i].trial, found.results.emplace_back(row_of(places[i])));
+      } else {
+        tell(needs[i].failure);
       }
     }
-    std::ranges::stable_sort(found.results, {}, &StrategyResult::peak);
   }
 
   [[nodiscard]] std::vector<Place> smallest_places() const {
@@ -305,7 +346,6 @@ class BestFirst {
       const Candidate& c = candidates_[place.candidate];
       return least_memory(varied(c, c.variations[place.variation]));
     });
-    smallest.resize(std::min(smallest.size(), request_.options.rows));
     return smallest;
   }
 
@@ -328,6 +368,44 @@ class BestFirst {
   std::size_t simulated_ = 0;
   ProgressLine progress_;
 };
+
+/// Whether the row has all of its states on the GPUs.
+bool stays_on_gpus(const StrategyResult& row) {
+  const Parallelism& p = row.plan.parallel;
+  return row.fits && p.offload == Offload::none && p.gemini.placement != GeminiPlacement::cpu;
+}
+
+/// Rows of full training that keep states on the host, and behind them what gives up more: which of
+/// the two a user would rather do is his to say.
+void add_lesser(std::vector<StrategyResult> lesser, std::size_t most, StrategySearch& found) {
+  const std::size_t shown = std::min(found.results.size(), (most + 1) / 2);
+  found.results.resize(shown);
+  lesser.resize(std::min(lesser.size(), most - shown));
+  std::ranges::move(lesser, std::back_inserter(found.results));
+}
+
+/// Reasons that both searches have are told once.
+void add_counts(StrategySearch lesser, StrategySearch& found) {
+  found.candidates += lesser.candidates;
+  found.variations += lesser.variations;
+  found.simulated += lesser.simulated;
+  for (std::string& reason : lesser.left_out) {
+    if (std::ranges::find(found.left_out, reason) == found.left_out.end()) {
+      found.left_out.push_back(std::move(reason));
+    }
+  }
+}
+
+/// Where nothing fits, what needs least is shown, of the search that has it.
+void add_search(StrategySearch lesser, std::size_t most, StrategySearch& found) {
+  std::vector<StrategyResult> rows = std::move(lesser.results);
+  if (found.found() && !rows.empty() && rows.front().fits) {
+    add_lesser(std::move(rows), most, found);
+  } else if (!found.found() && (found.results.empty() || (!rows.empty() && rows.front().fits))) {
+    found.results = std::move(rows);
+  }
+  add_counts(std::move(lesser), found);
+}
 
 /// The kinds of training from `least` to `most`, as one search.
 StrategySearch search_kinds(const SearchRequest& request, std::size_t least, std::size_t most,
@@ -359,9 +437,9 @@ StrategySearch search_strategies(const SearchRequest& request, Fleet& fleet) {
     found = search_kinds(request, 0, *request.options.most_given_up, fleet);
   } else {
     found = search_kinds(request, 0, 0, fleet);
-    if (!found.found()) {
-      StrategySearch lesser = search_kinds(request, 1, training_kinds().size() - 1, fleet);
-      found = found.results.empty() || lesser.found() ? std::move(lesser) : std::move(found);
+    if (std::ranges::none_of(found.results, stays_on_gpus)) {
+      add_search(search_kinds(request, 1, training_kinds().size() - 1, fleet), request.options.rows,
+                 found);
     }
   }
   found.global_batch =

@@ -162,6 +162,7 @@ constexpr Axes kModel = Axis::dp | Axis::tp | Axis::pp | Axis::cp;
 constexpr StrategyTraits kInterleaved{.interleaves = true};
 constexpr StrategyTraits kMixture{.interleaves = true, .is_for_mixtures = true};
 constexpr StrategyTraits kOneMicroBatch{.takes_one_micro_batch = true};
+constexpr StrategyTraits kOnHost{.helps_one_gpu = true};
 
 constexpr std::array kStrategies{
     StrategyRow{"one GPU", kNone, kNone, WideStates::autocast, use_script},
@@ -195,14 +196,14 @@ constexpr std::array kStrategies{
     StrategyRow{"DeepSpeed without ZeRO", kDp, kNone, WideStates::engine,
                 use_deepspeed<DataParallel::zero0>},
     StrategyRow{"DeepSpeed ZeRO-2, optimizer on the host", kDp, kNone, WideStates::engine,
-                use_deepspeed_on_host<DataParallel::zero2, Offload::optimizer>},
+                use_deepspeed_on_host<DataParallel::zero2, Offload::optimizer>, kOnHost},
     StrategyRow{"DeepSpeed ZeRO-3, half of the optimizer on the host", kDp, kNone,
-                WideStates::engine, use_half_on_host},
+                WideStates::engine, use_half_on_host, kOnHost},
     StrategyRow{"DeepSpeed ZeRO-3, optimizer on the host", kDp, kNone, WideStates::engine,
-                use_deepspeed_on_host<DataParallel::zero3, Offload::optimizer>},
+                use_deepspeed_on_host<DataParallel::zero3, Offload::optimizer>, kOnHost},
     StrategyRow{"DeepSpeed ZeRO-3, all on the host", kDp, kNone, WideStates::engine,
-                use_deepspeed_on_host<DataParallel::zero3, Offload::both>},
-    StrategyRow{"DeepSpeed ZeRO-3, all on NVMe", kDp, kNone, WideStates::engine, use_nvme},
+                use_deepspeed_on_host<DataParallel::zero3, Offload::both>, kOnHost},
+    StrategyRow{"DeepSpeed ZeRO-3, all on NVMe", kDp, kNone, WideStates::engine, use_nvme, kOnHost},
     StrategyRow{"FSDP2, all on the host", kDp, kNone, WideStates::sharded, use_fsdp2_on_host},
     StrategyRow{"Colossal-AI Gemini", kDp, kNone, WideStates::engine, use_gemini, kOneMicroBatch},
     StrategyRow{"Colossal-AI Gemini + tensor parallel", kTp, kDp, WideStates::engine, use_gemini,
@@ -223,7 +224,7 @@ bool StrategyRow::takes(const Layout& layout) const {
   const Axes used = used_axes(layout);
   const bool is_one_gpu = can == Axes{} && needs == Axes{};
   if (is_one_gpu || used == Axes{}) {
-    return is_one_gpu && used == Axes{};
+    return used == Axes{} && (is_one_gpu || traits.helps_one_gpu);
   }
   return needs.within(used) && used.within({needs.bits | can.bits});
 }

@@ -20,6 +20,7 @@ struct StrategyTraits {
   bool interleaves = false;  ///< its pipelines can give a rank several chunks
   bool is_for_mixtures = false;
   bool takes_one_micro_batch = false;  ///< no accumulation of gradients
+  bool helps_one_gpu = false;          ///< saves memory where there is nobody to share with, too
 };
 
 struct StrategyRow {

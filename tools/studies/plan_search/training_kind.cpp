@@ -36,9 +36,14 @@ void gather_in_half(TrainingPlan& plan) {
   plan.precision = Precision::fp32;
 }
 
+/// Frozen weights are never rounded again, so that 16 bits of them give up nothing; PEFT makes
+/// adapters in fp32.
 void keep_wide_states(TrainingPlan& plan, WideStates states) {
   if (!is_half(plan)) {
     return;
+  }
+  if (plan.lora.rank > 0 && states == WideStates::autocast) {
+    states = WideStates::engine;
   }
   switch (states) {
     case WideStates::autocast:
@@ -51,6 +56,20 @@ void keep_wide_states(TrainingPlan& plan, WideStates states) {
       plan.precision = plain(plan.precision);
       break;
   }
+}
+
+/// bitsandbytes' moments. A program's own optimizer has its own.
+bool could_have_8bit_moments(const TrainingPlan& plan, WideStates states) {
+  const bool is_adam =
+      plan.optimizer.kind == OptimizerKind::adam || plan.optimizer.kind == OptimizerKind::adamw;
+  return is_adam && plan.training && plan.lora.rank == 0 && states != WideStates::engine &&
+         !has_torchtitan_names(plan);
+}
+
+void keep_8bit_moments(TrainingPlan& plan, WideStates states) {
+  keep_wide_states(plan, states);
+  plan.optimizer.kind = OptimizerKind::adamw_8bit;
+  plan.optimizer.impl = OptimizerImpl::standard;
 }
 
 bool could_be_narrow(const TrainingPlan& plan, WideStates states) {
@@ -105,6 +124,9 @@ void train_beside(TrainingPlan& plan, WideStates states) {
 
 constexpr std::array kKinds{
     TrainingKind{"full", "fp32", "", always, keep_wide_states},
+    TrainingKind{"8-bit-moments", "fp32, 8-bit moments",
+                 "Adam's moments are kept in 8 bits, in blocks with a scale each",
+                 could_have_8bit_moments, keep_8bit_moments},
     TrainingKind{"16-bit", "16 bit",
                  "parameters and optimizer states are rounded to 16 bits at every step",
                  could_be_narrow, keep_narrow_states},

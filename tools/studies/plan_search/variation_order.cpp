@@ -18,11 +18,15 @@ bool has_no_fewer_in_flight(const Variation& a, const Variation& b) {
          (a.chunks > 1 && a.chunks < b.chunks && !counts_blocks);
 }
 
+bool has_no_fewer_logits(const Variation& a, const Variation& b) {
+  return a.loss == b.loss || (fuses_head(b.loss) && !fuses_head(a.loss));
+}
+
 }  // namespace
 
 bool needs_no_less(const Variation& a, const Variation& b) {
-  return a.batch >= b.batch && keeps_no_less(a.checkpoint, b.checkpoint) &&
-         has_no_fewer_in_flight(a, b);
+  return a.batch >= b.batch && has_no_fewer_logits(a, b) &&
+         keeps_no_less(a.checkpoint, b.checkpoint) && has_no_fewer_in_flight(a, b);
 }
 
 }  // namespace highwater

@@ -10,7 +10,7 @@ namespace highwater {
 namespace {
 
 bool is_full_training(const StrategyResult& result) {
-  return result.fits && result.kind == 0;
+  return result.fits && result.kind == 0 && result.plan.parallel.offload == Offload::none;
 }
 
 /// Full training on one GPU, with the batch that needs least and PyTorch's usual optimizer, in

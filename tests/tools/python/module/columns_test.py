@@ -49,6 +49,11 @@ class Columns(unittest.TestCase):
         (self.folder / "rank3.pickle").write_bytes(b"no snapshot")
         return hw.scan(self.folder)
 
+    def test_the_rows_of_a_plan_are_those_of_its_table(self):
+        answer = hw.plan(model="gpt2", seq=64, precision="bf16", capacity="8GiB", gpus=2, rows=2)
+        strategies = [row["strategy"] for row in answer.to_dict()["strategies"]["results"]]
+        self.assertEqual([row.strategy for row in answer._rows()], strategies)
+
     def test_a_parquet_file_has_the_rows_of_the_json(self):
         answer = self.scanned()
         path = self.folder / "ranks.parquet"

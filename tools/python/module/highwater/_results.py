@@ -126,7 +126,11 @@ class Result(Record):
         write_parquet(self.to_arrow(), path)
 
     def _rows(self) -> Sequence[Record | Mapping[str, Any]]:
-        """What the answer lists: its rows or runs, else the first list of objects, else itself."""
+        """What the answer lists: its rows or runs, the results of a part, else the first list of objects, else itself."""
+        parts = [key for key, value in self._data.items()
+                 if isinstance(value, Mapping) and _has_objects(value.get("results"))]
+        if parts:
+            return getattr(getattr(self, self._renamed.get(parts[0], parts[0])), "results")
         lists = [key for key, value in self._data.items() if _has_objects(value)]
         names = [self._renamed.get(key, key) for key in sorted(lists, key=lambda key: key not in ("rows", "runs"))]
         return next((getattr(self, name) for name in names if hasattr(self, name)), (self,))
