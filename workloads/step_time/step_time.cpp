@@ -68,6 +68,24 @@ double of_micro_batch(const Rank& rank) {
          rank.ends.forward.total() + rank.ends.backward.total();
 }
 
+/// Quantised weights are written in the type of computation before each product forward and backward
+/// (bitsandbytes 0.50.2, autograd/_functions.py: MatMul4Bit; of MatMul8bitLt the backward): they are
+/// read once and written once.
+double dequantisation(const TrainingPlan& plan, const Rank& rank) {
+  if (!is_quantized(plan.quantization)) {
+    return 0;
+  }
+  const double stored = is_4bit(plan.quantization) ? 0.5 : 1;
+  const double weights = rank.sizes.layer_parameters / plan.parallel.tp;
+  return weights * (stored + rank.rates.element) / rank.rates.memory;
+}
+
+void add_dequantisation(const TrainingPlan& plan, Rank& rank) {
+  const double seconds = dequantisation(plan, rank);
+  rank.layer.forward.elementwise += seconds;
+  rank.layer.backward.elementwise += seconds;
+}
+
 Rank rank_of(const TrainingPlan& plan, const TimeAssumptions& assumed) {
   Rank rank{.plan = &plan};
   rank.machine = machine_of(plan.gpu, assumed);
@@ -77,6 +95,7 @@ Rank rank_of(const TrainingPlan& plan, const TimeAssumptions& assumed) {
   rank.sizes = layer_sizes(plan.model);
   rank.share = share_of(plan);
   rank.layer = layer_time(rank.sizes, rank.share, rank.rates);
+  add_dequantisation(plan, rank);
   rank.again = repeated(plan.checkpoint, rank.layer.forward);
   rank.recomputed = repeated_sums(plan.checkpoint);
   return rank;

@@ -151,6 +151,18 @@ TEST_CASE("step time: frozen shards are gathered as well", "[workloads][plan]") 
   CHECK(seconds(plan, StepPart::data_parallel) == 0);
 }
 
+// Half a byte is read and two are written of each weight, forward and backward, at the memory's
+// rate.
+TEST_CASE("step time: weights in 4 bits are made wide before each product", "[workloads][plan]") {
+  TrainingPlan plan = plan_of({});
+  plan.lora.rank = 16;
+  const double plain = seconds(plan, StepPart::elementwise);
+  plan.quantization.weights = WeightFormat::nf4;
+  const double weights = 32.0 * (2 * 4096.0 * (4096 + 1024) + 3 * 4096.0 * 14336 + 2 * 4096);
+  CHECK(seconds(plan, StepPart::elementwise) - plain ==
+        Approx(2 * 2.5 * weights / machine_of(plan.gpu).memory).epsilon(1e-3));
+}
+
 TEST_CASE("step time: sharded parameters travel beside the kernels", "[workloads][plan]") {
   Parallelism parallel{.dp = 8, .dp_kind = DataParallel::fsdp2};
   const double near = seconds(plan_of(parallel), StepPart::data_parallel);
