@@ -1,5 +1,6 @@
 """The engine's Python side as far as it goes without torch: plans become scripts, or a sentence says why not."""
 import ast
+import dataclasses
 import os
 import pathlib
 import subprocess
@@ -61,6 +62,13 @@ class Scripts(unittest.TestCase):
                         {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):
                 ast.parse(made(**changed).script)
+
+    def test_every_script_imports_what_the_model_asks_for(self):
+        model = dataclasses.replace(MODEL, imports=f"{MODEL.imports}, set_seed", prepare="set_seed(0)")
+        for framework in ("hf", "trainer", "trl-sft"):
+            plan = job.Plan({**PLAN, "framework": framework, "precision": "amp-bf16"}, ())
+            with self.subTest(framework):
+                self.assertIn(model.imports, readers.FRAMEWORKS[framework](plan, model).script)
 
     def test_quantised_weights_are_read_from_a_checkpoint(self):
         packed = {"lora": 8, "quantize": "nf4", "double_quant": True, "precision": "bf16", "checkpoint": "full"}

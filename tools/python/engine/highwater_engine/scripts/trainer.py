@@ -43,7 +43,7 @@ def sft_script(job):
     adapter = f", peft_config={lora_config(job)}" if job["lora"] else ""
     return text("import torch", "from datasets import Dataset",
                 quantized.imports(job) if job["quantize"] else "", "from peft import LoraConfig" if job["lora"] else "",
-                "from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer",
+                job["model"].imports, "from transformers import AutoTokenizer",
                 "from trl import SFTConfig, SFTTrainer", job["model"].prepare,
                 f"rows = torch.randint(0, config.vocab_size, (256, {job['seq'][0]})).tolist()",
                 f"model = {built(job)}", quantized.prepared(job) if job["quantize"] else "",
