@@ -11,15 +11,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools" / "python"))
 
 from measure.draw import drawn, results, table  # noqa: E402
-from measure.draw.loops import LOOPS  # noqa: E402
+from measure.draw.loops import LOOPS, Plans  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 echo "$*" >> "{log}"
 case "$1" in
   record) echo '{{"devices": [{{"peak": {{"allocated_bytes": 100, "reserved_bytes": 200}}}}]}}' ;;
-  simulate) echo '{{"peak": {{"allocated_bytes": 101, "reserved_bytes": 200}}}}' ;;
+  simulate) case "$*" in *refused*) echo "refused" >&2; exit 2 ;; esac
+    echo '{{"peak": {{"allocated_bytes": 101, "reserved_bytes": 200}}}}' ;;
 esac
 """
+
+
+SCRIPTS = tuple(name for name, row in LOOPS.items() if not isinstance(row, Plans))
+PLANS = tuple(name for name, row in LOOPS.items() if isinstance(row, Plans))
 
 
 class Cases(unittest.TestCase):
@@ -28,10 +33,13 @@ class Cases(unittest.TestCase):
         self.assertNotEqual(drawn.drawn_cases("a", 5), drawn.drawn_cases("b", 5))
 
     def test_every_loop_is_drawn_and_writes_python(self):
-        cases = drawn.drawn_cases("scripts", 200)
+        cases = drawn.drawn_cases("scripts", 400)
         self.assertEqual({case["loop"] for case in cases}, set(LOOPS))
         for case in cases:
-            ast.parse(LOOPS[case["loop"]].script(case))
+            for text in results.files_of(case).values():
+                self.assertTrue(text)
+            if not isinstance(LOOPS[case["loop"]], Plans):
+                ast.parse(LOOPS[case["loop"]].script(case))
 
     def test_a_micro_batch_is_small(self):
         for case in drawn.drawn_cases("sizes", 100):
@@ -55,7 +63,7 @@ class Results(unittest.TestCase):
         program.write_text(PROGRAM.format(log=self.log))
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         self.runner = results.Runner(program, sys.executable)
-        self.case = drawn.drawn_case("results", 1)
+        self.case = drawn.drawn_case("results", 1, SCRIPTS)
 
     def test_a_case_is_recorded_once_and_simulated_every_time(self):
         for _ in range(2):
@@ -64,6 +72,19 @@ class Results(unittest.TestCase):
         self.assertEqual(result["simulated"], {"allocated": 101, "reserved": 200})
         commands = [line.split()[0] for line in self.log.read_text().splitlines()]
         self.assertEqual(commands, ["record", "simulate", "simulate"])
+
+    def test_a_plan_is_run_by_both_engines(self):
+        result = results.result_of(drawn.drawn_case("plans", 1, PLANS), self.folder / "out", self.runner)
+        self.assertEqual(result["recorded"], {"allocated": 101, "reserved": 200})
+        engines = [line.split("--engine ")[1].split()[0] for line in self.log.read_text().splitlines()]
+        self.assertEqual(engines, ["torch", "model"])
+
+    def test_a_plan_that_the_engine_refuses_is_not_run_again(self):
+        case = {**drawn.drawn_case("plans", 1, PLANS), "words": ["--refused"]}
+        for _ in range(2):
+            result = results.result_of(case, self.folder / "out", self.runner)
+        self.assertEqual(result["refused"], "torch: refused")
+        self.assertEqual(len(self.log.read_text().splitlines()), 1)
 
     def test_the_folder_of_a_case_repeats_it_by_hand(self):
         results.result_of(self.case, self.folder / "out", self.runner)

@@ -7,6 +7,7 @@ import time
 from ..case_fields import CaseError
 from .drawn import drawn_cases
 from .loops import LOOPS
+from .old_releases import Releases
 from .results import Runner, result_of, write_case
 from .table import report
 
@@ -20,6 +21,8 @@ def add_options(parser):
     parser.add_argument("--highwater", default="highwater", metavar="FILE", help="the program (default: on the PATH)")
     parser.add_argument("--python", default=sys.executable, metavar="FILE",
                         help="the Python whose PyTorch and transformers are recorded (default: this one)")
+    parser.add_argument("--torch", metavar="R", help="the PyTorch of --python, where `simulate` has to be told")
+    parser.add_argument("--transformers", metavar="R", help="its transformers; before 5.12, only what it has is drawn")
     parser.add_argument("--from-recording", action="store_true",
                         help="simulate the plan that each recording carries, not what one types first")
     parser.add_argument("--minutes", type=float, metavar="M", help="start no recording after M minutes")
@@ -33,7 +36,7 @@ def chosen_cases(options):
     unknown = set(loops) - set(LOOPS)
     if unknown:
         raise CaseError(f"--loops {', '.join(sorted(unknown))}: unknown; known are {', '.join(LOOPS)}")
-    cases = drawn_cases(options.seed, options.count, loops)
+    cases = drawn_cases(options.seed, options.count, loops, Releases(options.torch, options.transformers))
     return [case for case in cases if not options.only or case["id"] in options.only.split(",")]
 
 

@@ -1,11 +1,13 @@
 """The training programs that are drawn, a row each: what varies, the script, how it is launched, what one types first.
 
-A row of another framework is a Loop with those four; everything else here serves the rows of Hugging Face's stack.
+A row of another framework is a Loop with those four; everything else here serves the rows of Hugging Face's stack. A row
+of plans has words alone (plan_rows.py): the engine writes their scripts.
 """
 
 import dataclasses
 from collections.abc import Callable
 
+from . import plan_models, plan_rows
 from .families import FAMILIES
 from .scripts import accelerate_script, plain_script, scripts, sft_script, trainer_script
 
@@ -150,6 +152,16 @@ def accelerate_launch(case):
     return ["accelerate", "launch", "--config_file", "fsdp.yaml", "train.py"]
 
 
+@dataclasses.dataclass(frozen=True)
+class Plans:
+    """A row of LOOPS whose cases are words, which they have as `words`."""
+    weight: int
+    model: Callable  # (random.Random) -> name and config.json
+    words: Callable  # (random.Random) -> options of `simulate`
+    gpus: tuple = ()  # only these; empty: any
+
+
+HOPPERS = ("h100-80", "h200")
 DECODERS = tuple(name for name, family in FAMILIES.items() if family.is_decoder)
 LOOPS = {
     "hf": Loop(6, tuple(FAMILIES), vary_plain, plain_script, torchrun, typed_plain),
@@ -157,4 +169,22 @@ LOOPS = {
     "trl-sft": Loop(4, DECODERS, vary_sft, sft_script, torchrun, typed_sft, tokenizer_files),
     "accelerate-fsdp2": Loop(3, DECODERS, vary_accelerate, accelerate_script, accelerate_launch, typed_accelerate,
                              fsdp_file),
+    "plan-alone": Plans(3, plan_models.any_decoder, plan_rows.alone),
+    "plan-ddp": Plans(2, plan_models.any_decoder, plan_rows.ddp),
+    "plan-fsdp1": Plans(2, plan_models.any_decoder, plan_rows.fsdp1),
+    "plan-fsdp2": Plans(3, plan_models.any_decoder, plan_rows.fsdp2),
+    "plan-tensor": Plans(2, plan_models.splittable, plan_rows.tensor),
+    "plan-context": Plans(1, plan_models.splittable, plan_rows.context),
+    "plan-deepspeed": Plans(4, plan_models.any_decoder, plan_rows.deepspeed),
+    "plan-deepspeed-lora": Plans(1, plan_models.any_decoder, plan_rows.deepspeed_adapters),
+    "plan-lora": Plans(3, plan_models.any_decoder, plan_rows.adapted),
+    "plan-quantised": Plans(3, plan_models.any_decoder, plan_rows.quantised),
+    "plan-optimizers": Plans(4, plan_models.any_decoder, plan_rows.optimizers),
+    "plan-trainer": Plans(4, plan_models.any_decoder, plan_rows.trainer),
+    "plan-trainer-lora": Plans(2, plan_models.any_decoder, plan_rows.trainer_adapters),
+    "plan-sft": Plans(3, plan_models.any_decoder, plan_rows.sft),
+    "plan-accelerate": Plans(2, plan_models.any_decoder, plan_rows.accelerate),
+    "plan-experts": Plans(2, plan_models.mixture, plan_rows.experts, HOPPERS),
+    "plan-pipeline": Plans(1, plan_models.splittable, plan_rows.pipeline),
+    "plan-torchtitan": Plans(1, plan_models.llama, plan_rows.torchtitan, ("h100-80",)),
 }

@@ -8,20 +8,31 @@ import time
 from pathlib import Path
 
 from ..case_run import write_atomically
-from .loops import LOOPS
+from .loops import LOOPS, Plans
+from .old_releases import Releases
 
 STEPS = 3  # what `simulate` takes unless told; DDP's second has new buckets
 FIGURES = ("allocated", "reserved")
 LONGEST = 300  # seconds for one recording
+REFUSALS = (2, 3)  # exit codes: the plan says what cannot be
 
 
 def typed_line(case):
     """What one types first."""
     return ["simulate", "--model", "config.json", "--batch", str(case["batch"]), "--seq", str(case["seq"]),
-            "--gpu", case["gpu"], *LOOPS[case["loop"]].typed(case)]
+            "--gpu", case["gpu"], *(case["words"] if "words" in case else LOOPS[case["loop"]].typed(case)),
+            *case.get("releases", [])]
+
+
+def rank_line(case, engine):
+    """Rank 0, which is recorded."""
+    return [*typed_line(case), "--rank", "0", "--engine", engine]
 
 
 def record_line(case):
+    """A script under `record`; a plan by PyTorch itself."""
+    if "words" in case:
+        return rank_line(case, "torch")
     return ["record", "--gpu", case["gpu"], "--steps", str(STEPS), "--output", "run.pickle", "--",
             *LOOPS[case["loop"]].command(case)]
 
@@ -29,16 +40,35 @@ def record_line(case):
 def write_case(case, folder):
     """Everything that repeats the case by hand: its files, and lines.txt with both commands."""
     folder.mkdir(parents=True, exist_ok=True)
-    loop = LOOPS[case["loop"]]
     lines = "".join(shlex.join(["highwater", *line]) + "\n" for line in (record_line(case), typed_line(case)))
-    files = {"config.json": json.dumps(case["config"], indent=1) + "\n", "train.py": loop.script(case),
-             "lines.txt": lines, **loop.files(case)}
+    files = {"config.json": json.dumps(case["config"], indent=1) + "\n", "lines.txt": lines, **files_of(case)}
     for name, text in files.items():
         (folder / name).write_text(text)
 
 
+def files_of(case):
+    """What the case's script needs, and itself; plans have none."""
+    loop = LOOPS[case["loop"]]
+    if isinstance(loop, Plans):
+        return {}
+    return {"train.py": releases_of(case).script(loop.script(case)), **loop.files(case)}
+
+
+def releases_of(case):
+    words = case.get("releases", [])
+    named = dict(zip(words[::2], words[1::2]))
+    return Releases(named.get("--torch"), named.get("--transformers"))
+
+
 def peaks_of(peak):
     return {figure: peak[f"{figure}_bytes"] for figure in FIGURES}
+
+
+def recorded_peak(report):
+    """Of the device that is used most, where a script has several."""
+    if "devices" not in report:
+        return report["peak"]
+    return max(report["devices"], key=lambda each: each["peak"]["reserved_bytes"])["peak"]
 
 
 def last_words(done):
@@ -70,14 +100,15 @@ class Runner:
             return {"case": case, "error": f"not recorded within {LONGEST} s"}
         seconds = round(time.monotonic() - began, 1)
         (folder / "record.log").write_text(done.stderr)
+        if done.returncode in REFUSALS and "words" in case:
+            return {"case": case, "refused": f"torch: {last_words(done)}", "seconds": seconds}
         if done.returncode != 0:
             return {"case": case, "error": f"record: {last_words(done)}", "seconds": seconds}
-        device = max(json.loads(done.stdout)["devices"], key=lambda each: each["peak"]["reserved_bytes"])
-        return {"case": case, "recorded": peaks_of(device["peak"]), "seconds": seconds}
+        return {"case": case, "recorded": peaks_of(recorded_peak(json.loads(done.stdout))), "seconds": seconds}
 
     def simulate(self, case, folder):
         """Peaks of rank 0, which is recorded; or the refusal."""
-        line = ["simulate", "--from", "run.pickle"] if self.from_recording else [*typed_line(case), "--rank", "0"]
+        line = ["simulate", "--from", "run.pickle"] if self.from_recording else rank_line(case, "model")
         done = self.run([*line, "--format", "json"], folder)
         if done.returncode != 0:
             return {"refused": last_words(done)}
@@ -101,4 +132,4 @@ def result_of(case, out, runner):
     folder = Path(out) / case["id"]
     result = recorded_result(case, folder, runner)
     write_case(case, folder)
-    return result if "error" in result else {**result, **runner.simulate(case, folder)}
+    return result if "recorded" not in result else {**result, **runner.simulate(case, folder)}
