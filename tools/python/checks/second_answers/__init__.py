@@ -1,0 +1,1 @@
+"""What files and launch lines mean by their program's own parser, beside what --from makes of them."""
