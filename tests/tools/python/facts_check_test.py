@@ -20,7 +20,7 @@ FACTS = ROOT / "workloads" / "facts" / "programs"
 sys.path.insert(0, str(CHECKS))
 from facts_check.compare import compare  # noqa: E402
 from facts_check.installed import CannotCollect, installed_parts  # noqa: E402
-from facts_check.key_table import KeyTable, Name  # noqa: E402
+from facts_check.key_table import FactsFile, KeyTable, Name  # noqa: E402
 from facts_check.releases import is_for, is_over  # noqa: E402
 
 # Importing any of it fails, so that a check that does is noticed.
@@ -87,6 +87,16 @@ ROWS = {
     "launch": {"options": ["made.launch"]},
     "reads": {"reads": {"made.reads": "mapping"}},
 }
+
+
+class PlainKeys(unittest.TestCase):
+    """As workloads/sources/rules/plain_key.cpp makes them."""
+
+    def test_renamed_before_sections(self):
+        file = FactsFile("made", {"renamed": [{"key": "training.optimizer", "as": "optim"}, {"key": "fsdp.*", "as": "fsdp_*"}],
+                                  "sections": ["training."]})
+        keys = ["training.optimizer", "fsdp.cpu_offload", "training.seed", "Training.Optimizer", "other"]
+        self.assertEqual([file.plain(key) for key in keys], ["optim", "fsdp_cpu_offload", "seed", "optim", "other"])
 
 
 class MadePackage(unittest.TestCase):

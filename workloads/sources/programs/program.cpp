@@ -175,6 +175,20 @@ void leave_model_open(const Program& program, const SettingList& settings, PlanS
        "model"});
 }
 
+/// Rules do not know the file whose keys they refuse.
+PlanSource read_in_file(const Program& program, const SettingList& all, const std::string& file) {
+  try {
+    PlanSource source = SettingsReader(program, all).read();
+    source.file = file;
+    return source;
+  } catch (const InputError& error) {
+    if (!error.source().empty()) {
+      throw;
+    }
+    throw InputError(file, error.where(), error.problem(), error.remedy());
+  }
+}
+
 /// The PyTorch and transformers that a file was written for, where its keys tell.
 void offer_releases(const FileReleases& releases, PlanSource& source) {
   for (const std::string_view package : {"torch", "transformers"}) {
@@ -186,10 +200,11 @@ void offer_releases(const FileReleases& releases, PlanSource& source) {
   }
 }
 
-PlanSource read_as(const Program& program, const SettingList& own, const FileReleases& releases) {
+PlanSource read_as(const Program& program, const SettingList& own, const FileReleases& releases,
+                   const std::string& file) {
   SettingList all = with_defaults(program, own, releases.of(program.package));
   all.note_releases(releases);
-  PlanSource source = SettingsReader(program, all).read();
+  PlanSource source = read_in_file(program, all, file);
   offer_releases(releases, source);
   return source;
 }
@@ -210,14 +225,14 @@ std::optional<Release> first_change(const Program& program, const SettingList& o
 }
 
 std::optional<EarlierReading> earlier_reading(const Program& program, const SettingList& own,
-                                              FileReleases releases) {
+                                              FileReleases releases, const std::string& file) {
   const std::optional<Release> change = first_change(program, own, releases);
   if (!change) {
     return std::nullopt;
   }
   releases.newest.insert_or_assign(std::string(program.package),
                                    release_before(program.package, *change));
-  PlanSource source = read_as(program, own, releases);
+  PlanSource source = read_as(program, own, releases, file);
   return EarlierReading{fmt::format("{} before {}", program.package, to_string(*change)),
                         std::move(source.words), std::move(source.defaults)};
 }
@@ -225,11 +240,10 @@ std::optional<EarlierReading> earlier_reading(const Program& program, const Sett
 PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
   const SettingList own = in_plain_keys(program, settings);
   const FileReleases releases = program.dates.releases_of(own, program.package);
-  PlanSource source = read_as(program, own, releases);
-  source.file = file;
+  PlanSource source = read_as(program, own, releases, file);
   if (releases.are_known()) {
     source.releases = describe(releases, program.package);
-    source.earlier = earlier_reading(program, own, releases);
+    source.earlier = earlier_reading(program, own, releases, file);
   }
   name_as_file(program, settings, source);
   leave_model_open(program, settings, source);

@@ -110,3 +110,8 @@ TEST_CASE("recognition: a script with a common name is a program's by its option
   REQUIRE(chat != nullptr);
   CHECK(chat->name == "deepspeed-chat");
 }
+
+TEST_CASE("recognition: a refusal names the file whose key it is about", "[plan][programs]") {
+  CHECK_THROWS_WITH(of_yaml("model_name_or_path: gpt2\noutput_dir: x\nbeta: 0.1\n"),
+                    Catch::Matchers::StartsWith("x.yaml: beta"));
+}
