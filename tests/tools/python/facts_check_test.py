@@ -277,7 +277,7 @@ def main():
             print("skipped: HIGHWATER_FACTS_PYTHON names no Python with transformers, trl, ... (workloads/facts/README.md)")
             sys.exit(4)
         unittest.main(defaultTest="Installed")
-    unittest.main(defaultTest=["MadePackage", "Tables"])
+    unittest.main(defaultTest=["PlainKeys", "MadePackage", "Tables"])
 
 
 if __name__ == "__main__":
