@@ -18,9 +18,14 @@ bool has_name(const Setting& setting) {
   return setting.key != "argument" && !setting.is_replaced;
 }
 
+bool has_key(const SettingList& settings, std::string_view pattern) {
+  return pattern.find('*') == std::string_view::npos ? settings.find(pattern) != nullptr
+                                                     : settings.has_like(pattern);
+}
+
 bool has_mark(const Program& program, const SettingList& settings) {
   return program.marks.empty() || std::ranges::any_of(program.marks, [&](std::string_view mark) {
-           return settings.has_like(mark);
+           return has_key(settings, mark);
          });
 }
 

@@ -167,6 +167,11 @@ void finish_automodel(const SettingList& all, SourceKeys& keys) {
   if (has_adapter && first_like(all, "peft.dim") == nullptr) {
     offer({"(peft.dim)", "8"}, "lora", "8", keys);
   }
+  // components/_peft/lora.py: adapters have the type of the layer that they stand beside.
+  if (has_adapter && first_like(all, "peft.lora_dtype") == nullptr) {
+    keys.add_not_supported("(peft.lora_dtype)", "the weights' own",
+                           "adapters in the weights' type; simulated in fp32, as PEFT makes them");
+  }
   const std::string size = text_of(all, {"distributed.dp_size"}).value_or("none");
   if (size == "none" || size == "None") {
     keys.add_not_supported("(gpus)", "not in this file", "the number of GPUs; give --dp", "dp");
