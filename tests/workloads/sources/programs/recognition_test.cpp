@@ -98,6 +98,13 @@ TEST_CASE("recognition: a script of one's own says what TrainingArguments are gi
       "llama-7b");
 }
 
+// simplescaling/s1, data/bulk_inference.sh: nothing is trained.
+TEST_CASE("recognition: a line that names a model alone is no training", "[plan][programs]") {
+  CHECK_THROWS_WITH(of_line("python bulk_inference.py --shard_index 3 --model_name "
+                            "Qwen/Qwen2.5-7B-Instruct"),
+                    Contains("bulk_inference.py"));
+}
+
 TEST_CASE("recognition: a script with a common name is a program's by its options",
           "[plan][programs]") {
   CHECK(find_program(read_launch_line(
