@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 
 #include "workloads/sources/rules/program_row.hpp"
 

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "workloads/sources/settings/setting.hpp"
 
 namespace highwater {
 namespace {
