@@ -68,9 +68,9 @@ double of_micro_batch(const Rank& rank) {
          rank.ends.forward.total() + rank.ends.backward.total();
 }
 
-/// Quantised weights are written in the type of computation before each product forward and backward
-/// (bitsandbytes 0.50.2, autograd/_functions.py: MatMul4Bit; of MatMul8bitLt the backward): they are
-/// read once and written once.
+/// Quantised weights are written in the type of computation before each product forward and
+/// backward (bitsandbytes 0.50.2, autograd/_functions.py: MatMul4Bit; of MatMul8bitLt the
+/// backward): they are read once and written once.
 double dequantisation(const TrainingPlan& plan, const Rank& rank) {
   if (!is_quantized(plan.quantization)) {
     return 0;

@@ -159,33 +159,33 @@ class RemedySearch {
     return static_cast<std::size_t>(found - indices.begin());
   }
 
-  /// What fits with `last`, and beside it what does without each of the others that it needs: not
-  /// everybody can have them (a fused loss is another package).
+  /// What fits with `last`, and beside it what does without each of the others that it needs, in no
+  /// more changes: not everybody can have them (a fused loss is another package).
   void add_answers(const RemedyChoice& cheaper, std::size_t last,
                    std::vector<RemedyChoice>& answers) {
-    const std::size_t first = answers.size();
-    add_answer(cheaper, last, answers);
-    if (answers.size() == first) {
+    const std::optional<RemedyChoice> answer = answer_with(cheaper, last);
+    if (!answer) {
       return;
     }
-    const RemedyChoice needed = answers.back();
-    for (const std::size_t each : needed) {
-      if (each != last && answers.size() < kMostAnswers) {
-        add_answer(without(cheaper, each), last, answers);
+    add_new(*answer, answers);
+    for (const std::size_t each : *answer) {
+      const auto other = each == last ? std::nullopt : answer_with(without(cheaper, each), last);
+      if (other && other->size() <= answer->size() && answers.size() < kMostAnswers) {
+        add_new(*other, answers);
       }
     }
   }
 
-  void add_answer(RemedyChoice cheaper, std::size_t last, std::vector<RemedyChoice>& answers) {
+  static void add_new(const RemedyChoice& answer, std::vector<RemedyChoice>& answers) {
+    if (std::ranges::find(answers, answer) == answers.end()) {
+      answers.push_back(answer);
+    }
+  }
+
+  std::optional<RemedyChoice> answer_with(RemedyChoice cheaper, std::size_t last) {
     cheaper.push_back(last);
     const RemedyChoice choice = compatible(cheaper);
-    if (!trial(choice).fits) {
-      return;
-    }
-    RemedyChoice answer = smallest(choice);
-    if (std::ranges::find(answers, answer) == answers.end()) {
-      answers.push_back(std::move(answer));
-    }
+    return trial(choice).fits ? std::optional(smallest(choice)) : std::nullopt;
   }
 
   [[nodiscard]] OptionWords options_of(const RemedyChoice& choice) const {
