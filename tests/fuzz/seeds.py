@@ -152,6 +152,10 @@ def plans(source):
                 yield "from_line", f"{line}\n{text}".encode()
     for plan in recorded_plans(source):
         yield "from_recording", plan
+    for path in sorted((source / "tests/data/messages").glob("*.log")):
+        yield "log_text", path.read_bytes()
+        for line in path.read_bytes().splitlines():
+            yield "log_text", line
     for text in EDITS:
         yield "edit", text.encode()
     for text in LENGTHS:

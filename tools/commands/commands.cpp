@@ -56,7 +56,8 @@ constexpr auto kCommands = std::to_array<Command>({
      "highwater fit b1s128.pickle b2s128.pickle b2s256.pickle b4s256.pickle --output run.hwp",
      run_fit},
     {"explain", "FILE | --model NAME|FILE [options]",
-     "Explains why a run ran out of memory and what would have helped; each answer is replayed.",
+     "Explains why a run ran out of memory and what would have helped; each answer is replayed. Of "
+     "a log, what the error messages in it tell.",
      "highwater explain snapshot.pickle", run_explain},
     {"advise", "FILE | --model NAME|FILE [options]",
      "Finds the best allocator settings for a file or a plan by replaying it under many of them.",

@@ -1,5 +1,7 @@
 #include "tools/files/input.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -95,6 +97,81 @@ TraceFile read_any(std::unique_ptr<ByteSource> opened, StackMode stacks, const N
   return read_torch_snapshot(source, {stacks});  // explains what is wrong with anything else
 }
 
+/// Of a string that starts a JSON document, or of a log's "[rank3]:" and "[2026-11-28 ...]".
+bool begins_document(std::string_view text) {
+  const std::size_t first = text.find_first_of("{[");
+  const std::size_t next = text.find_first_not_of(" \t\r\n", first + 1);
+  return next != std::string_view::npos &&
+         std::string_view(text[first] == '{' ? "\"}" : "{[]").find(text[next]) !=
+             std::string_view::npos;
+}
+
+/// Whether JSON holds what a run printed: a line for each of its lines, or an error.
+bool is_log_in_json(std::string_view text) {
+  const std::size_t end = text.find('\n');
+  const bool is_line_each = end != std::string_view::npos && end > 0 &&
+                            text.substr(0, end).find_last_of('}') + 3 > end &&
+                            text.substr(end + 1, 1) == "{";
+  return is_line_each || text.find("out of memory") != std::string_view::npos;
+}
+
+bool is_printable_text(std::string_view text) {
+  constexpr std::string_view kUtf16 = "\xff\xfe";
+  return text.starts_with(kUtf16) || std::ranges::none_of(text, [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return byte < 7 || (byte > 13 && byte < 32 && byte != 27);
+         });
+}
+
+/// The first line that says something; empty if `text` has no whole one.
+std::string_view first_line_of_trace(std::string_view text) {
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const std::string_view line = text.substr(0, end);
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos && !line.starts_with('#')) {
+      return line;
+    }
+    text.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+/// "step 1" begins a trace, "step 1 loss 2.3" a log.
+bool begins_text_trace(std::span<const std::byte> head) {
+  if (!looks_like_text_trace(head)) {
+    return false;
+  }
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  const std::string_view line = first_line_of_trace(text);
+  if (line.empty()) {  // comments alone, which may quote a message
+    return text.find("out of memory") == std::string_view::npos;
+  }
+  try {
+    const auto source = memory_source(std::as_bytes(std::span(line)), "");
+    static_cast<void>(read_text_trace(*source));
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+bool looks_like_log(std::span<const std::byte> head) {
+  const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  if (text.empty() || !is_printable_text(text) || looks_like_binary_trace(head) ||
+      looks_like_pickle(head) || begins_text_trace(head)) {
+    return false;
+  }
+  return !looks_like_json(head) || !begins_document(text) || is_log_in_json(text);
+}
+
+std::string rest_of(ByteSource& source) {
+  std::string text;
+  std::array<std::byte, 65536> buffer{};
+  while (const std::size_t count = source.read(buffer)) {
+    text.append(reinterpret_cast<const char*>(buffer.data()), count);
+  }
+  return text;
+}
+
 InputError too_large(const std::string& path) {
   return {path, "", "needs more memory to read than there is",
           "check where the file is from, or use a machine with more"};
@@ -119,6 +196,28 @@ TraceFile read_trace_file(const std::string& path, StackMode stacks,
         stacks, options.at);
   } catch (const std::bad_alloc&) {
     throw too_large(path);
+  }
+}
+
+std::variant<TraceFile, LogFile> read_trace_or_log(const std::string& path, StackMode stacks,
+                                                   const ReadingOptions& options) {
+  const ProgressLine progress("MB read");
+  try {
+    auto source = std::make_unique<PeekedSource>(
+        open_source(path, {options.expansion, listener_of(progress)}));
+    if (looks_like_log(source->head())) {
+      return LogFile{rest_of(*source)};
+    }
+    return read_any(std::move(source), stacks, options.at);
+  } catch (const std::bad_alloc&) {
+    throw too_large(path);
+  }
+}
+
+void require_no_broken_trace(const LogFile& log, const std::string& path) {
+  const auto bytes = std::as_bytes(std::span(log.text));
+  if (looks_like_text_trace(bytes.first(std::min(bytes.size(), PeekedSource::kHead)))) {
+    static_cast<void>(read_text_trace(*memory_source(bytes, path)));
   }
 }
 

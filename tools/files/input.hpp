@@ -51,6 +51,19 @@ bool looks_like_trace_file(std::span<const std::byte> head);
 TraceFile read_trace_file(const std::string& path, StackMode stacks,
                           const ReadingOptions& options = {});
 
+/// A text that is no trace, such as the log of a run: all of it.
+struct LogFile {
+  std::string text;
+};
+
+/// The same of a file that may as well be a log. @throws InputError
+std::variant<TraceFile, LogFile> read_trace_or_log(const std::string& path, StackMode stacks,
+                                                   const ReadingOptions& options = {});
+
+/// Of a log without anything that was looked for: whether it was meant as a trace.
+/// @throws InputError with the place where it is none
+void require_no_broken_trace(const LogFile& log, const std::string& path);
+
 /// The same of a source that is open. @throws InputError
 TraceFile read_trace_source(std::unique_ptr<ByteSource> source, StackMode stacks,
                             const ReadingOptions& options = {});

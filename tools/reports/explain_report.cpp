@@ -375,6 +375,7 @@ std::string explain_report(const std::vector<Explanation>& devices, OutputFormat
   }
   report.csv([&] { return explanation_lines(devices); });
   report.json("devices", [&] { return explanations_json(devices); });
+  report.json("messages", [] { return json::array(); });  // those of logs
   return report.str();
 }
 

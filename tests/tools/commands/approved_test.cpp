@@ -133,6 +133,8 @@ TEST_CASE("cli: reports of recordings and traces in every format", "[cli][golden
   check_report("info", {"info", "--top", "3", kRecordings + "gpt2-fp32-varlen-capacity2700.hwt.xz",
                         kVectors + "h14_record_stream.trace"});
   check_report("advise", {"advise", kVectors + "h07_oom_retry.trace", "--top", "3"});
+  check_report("explain_log", {"explain", "tests/data/messages/ranks.log", "--top", "2"});
+  check_report("explain_messages", {"explain", "tests/data/messages/others.log"}, {"table"});
   check_report("sweep",
                {"sweep", kVectors + "h07_oom_retry.trace", "--set",
                 "expandable_segments=False,True", "--top", "1"},
