@@ -40,7 +40,9 @@ struct ReplayCommand {
 OptionParser replay_options() {
   OptionParser parser(command("replay"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-  add_memory_options(parser, "unlimited, or failures exactly where they were recorded");
+  add_memory_options(parser,
+                     "of a recording, failures exactly where they were recorded, and under other "
+                     "settings the limit that they show; otherwise unlimited");
   parser.add()("device", po::value<int>()->value_name("N"), "only this device of the file")(
       "torch", text("V"),
       "follow the file with the allocator of this PyTorch release, 2.6 or later; default: the "

@@ -127,7 +127,9 @@ void note_mixed_states(const std::vector<SweepAxis>& axes, Workload& workload) {
 std::vector<Sweep> run_sweeps(const SweepCommand& command, std::ostream& out) {
   Fleet fleet(command.fleet);
   std::vector<Sweep> sweeps;
-  for (Workload& workload : read_workloads(command.workload)) {
+  std::vector<Workload> workloads = read_workloads(command.workload);
+  require_history(workloads, "there is nothing to try settings on");
+  for (Workload& workload : workloads) {
     SweepQuestion question{.axes = command.axes.empty() ? default_axes(workload) : command.axes,
                            .answer = answer_of(command),
                            .top = command.top,

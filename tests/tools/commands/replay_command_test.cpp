@@ -46,6 +46,19 @@ TEST_CASE("replay: a recording is replayed under its own settings unless told ot
   CHECK(integer(otherwise, "counts", "segment_map") == 0);
 }
 
+TEST_CASE("replay: other settings get no more memory than the recording had", "[cli][replay]") {
+  const std::string file = kRecorded + "gpt2-fp32-varlen-capacity2700.hwt.xz";
+  const auto kept = replay_json({file, "--alloc-conf", "roundup_power2_divisions:4"});
+  const auto given =
+      replay_json({file, "--alloc-conf", "roundup_power2_divisions:4", "--capacity", "2700MiB"});
+  CHECK(integer(given, "counts", "ooms") > 0);
+  CHECK(integer(kept, "counts", "ooms") == integer(given, "counts", "ooms"));
+  CHECK(integer(kept, "peak", "reserved_bytes") <= 2700LL << 20);
+  const auto larger =
+      replay_json({file, "--alloc-conf", "roundup_power2_divisions:4", "--capacity", "80GiB"});
+  CHECK(integer(larger, "counts", "ooms") == 0);
+}
+
 TEST_CASE("replay: the memory limit of a recording can be given to see its collections",
           "[cli][replay]") {
   const std::string file = kRecorded + "gpt2-fp32-varlen-gc60-limit3000.hwt.xz";

@@ -315,6 +315,14 @@ TEST_CASE("what-if: a snapshot without history says so, and what it shows", "[cl
   const CommandRun advised = run({"advise", path, "--memory-limit", "1GiB"});
   CHECK_THAT(advised.out,
              Contains("no advice: no history in this file") && Contains("_record_memory_history"));
+  const CommandRun swept = run({"sweep", path, "--set", "expandable_segments=False,True"});
+  CHECK(swept.code == ExitCode::bad_input);
+  CHECK_THAT(swept.err, Contains("no history in this file, so there is nothing to try settings on; "
+                                 "record with"));
+  CHECK(swept.out.empty());
+  const boost::json::object scanned = json_of("scan " + path);
+  CHECK(scanned.at("rows").at(0).at("fidelity").is_null());
+  CHECK_THAT(run({"scan", path}).out, Contains("nothing to compare"));
 }
 
 TEST_CASE("what-if: wrong usage exits with 2 and says what was meant", "[cli][errors]") {

@@ -57,6 +57,11 @@ Cell share_or_blank(const std::optional<double>& fraction) {
   return fraction ? percent_cell(*fraction, 2) : Cell::blank();
 }
 
+Cell fidelity_cell(const ScanRow& row) {
+  return row.fidelity ? percent_cell(*row.fidelity, 2)
+                      : Cell::blank().shown_as("nothing to compare");
+}
+
 std::string row_name(const ScanRow& row) {
   return row.rank ? fmt::format("rank {}", *row.rank) : row.file;
 }
@@ -80,8 +85,7 @@ const Columns<ScanRow>& scan_columns() {
        "growth_per_step"},
       {"ooms", "ooms", right, if_readable(&ScanRow::ooms)},
       {"truncated", "truncated", left, if_readable(&ScanRow::truncated)},
-      {"fidelity", "fidelity", right,
-       if_readable([](const ScanRow& row) { return share_or_blank(row.fidelity); })},
+      {"fidelity", "fidelity", right, if_readable(fidelity_cell)},
       {"outlier_reserved", "", left, if_readable(&ScanRow::is_reserved_outlier)},
       {"outlier_allocated", "", left, if_readable(&ScanRow::is_allocated_outlier)},
       {"outlier_growth", "", left, if_readable(&ScanRow::is_growth_outlier)},

@@ -122,15 +122,6 @@ void note_differences(const BaselineDevice& before, CheckedDevice& device) {
   }
 }
 
-/// Devices of one process are recorded together: with a history of any, those without one did
-/// nothing meanwhile.
-void require_history(const std::vector<Workload>& workloads) {
-  if (std::ranges::none_of(workloads, &Workload::has_history)) {
-    throw InputError(workloads.front().name, "", "no history in this file, so its peak is unknown",
-                     kHowToRecord);
-  }
-}
-
 void add_other_devices(const Baseline& before, Baseline& baseline) {
   for (const BaselineDevice& device : before.devices) {
     if (baseline.find(device.device) == nullptr) {
@@ -182,7 +173,7 @@ bool CheckResult::ran_out() const {
 CheckResult check_workloads(std::vector<Workload> workloads, const CheckLimits& limits) {
   CheckResult result;
   result.subject = workloads.front().name;
-  require_history(workloads);
+  require_history(workloads, "its peak is unknown");
   for (Workload& workload : workloads) {
     result.devices.push_back(check_device(std::move(workload), limits));
   }

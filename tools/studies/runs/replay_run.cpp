@@ -57,6 +57,22 @@ Settings settings_unless_replaced(const std::string& name, const Recording& reco
   }
 }
 
+/// Settings do not make a device larger: a recording that ran out of memory keeps the limit that
+/// this shows, unless another one is given.
+void keep_recorded_limit(RecordedReplay& recorded, const ReplayRequest& request) {
+  if (!recorded.limit || request.memory.has_limit()) {
+    return;
+  }
+  ReplayOptions options;
+  bound_as_shown(*recorded.limit, options);
+  recorded.replay.capacity = options.capacity;
+  recorded.replay.memory_limit = options.memory_limit;
+  recorded.replay.notes.push_back(fmt::format(
+      "the recording ran out of memory, which shows that it could have {}: these settings get no "
+      "more; --capacity or --memory-limit replace it",
+      to_iec(recorded.limit->at_least)));
+}
+
 }  // namespace
 
 void model_release(const std::string& release, DeviceReplay& replay) {
@@ -148,6 +164,7 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
           replay.version->name, replay.version->name, replay.version->name));
     }
   } else {
+    keep_recorded_limit(recorded_replay, request);
     ReplayOptions options = options_of(replay, AddressPolicy::never_reuse);
     options.decisions = request.decisions;
     replay.result = highwater::replay(recorded_replay.requests(), options);

@@ -17,6 +17,7 @@
 #include "tools/text/progress_line.hpp"
 #include "tools/text/safe_text.hpp"
 #include "tools/text/site_label.hpp"
+#include "traces/error.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/training_plan.hpp"
 #include "workloads/training/outside_memory.hpp"
@@ -35,14 +36,8 @@ Workload workload_of(RequestTrace trace, const std::string& name, const ReplayRe
 
 /// A recording that ran out of memory keeps the limit that this shows, unless another is given.
 void apply_recorded_limit(Workload& workload, const MemoryRequest& memory) {
-  if (!workload.limit || memory.has_limit()) {
-    return;
-  }
-  bound_as_shown(*workload.limit, workload.options);
-  if (memory.alloc_conf) {
-    workload.replay.capacity = workload.options.capacity;
-    workload.replay.memory_limit = workload.options.memory_limit;
-    workload.replay.result = replay(*workload.trace, workload.options);
+  if (workload.limit && !memory.has_limit()) {
+    bound_as_shown(*workload.limit, workload.options);
   }
 }
 
@@ -298,6 +293,13 @@ bool Workload::has_history() const {
     has_request = trace->events[i].kind == EventKind::alloc;
   }
   return has_request;
+}
+
+void require_history(const std::vector<Workload>& workloads, std::string_view therefore) {
+  if (!workloads.empty() && std::ranges::none_of(workloads, &Workload::has_history)) {
+    throw InputError(workloads.front().name, "",
+                     fmt::format("no history in this file, so {}", therefore), kHowToRecord);
+  }
 }
 
 std::string Workload::site(StackId stack) const {

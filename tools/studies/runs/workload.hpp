@@ -86,4 +86,9 @@ Steps steps_of(const Workload& workload);
 /// A plan that was simulated; it can be watched.
 Workload workload_of(Simulation simulation);
 
+/// Devices of one process are recorded together: with a history of any, those without one did
+/// nothing meanwhile. `therefore` says what cannot be told without.
+/// @throws InputError if there is none
+void require_history(const std::vector<Workload>& workloads, std::string_view therefore);
+
 }  // namespace highwater

@@ -29,12 +29,16 @@ struct ScannedDevice {
   std::vector<HeldPart> held;
 };
 
-double share(const Fidelity& f) {
-  const std::uint64_t compared =
-      f.alloc_addresses_compared + f.segment_events_recorded + f.final_segments_compared;
+/// The segments that a file lists show nothing by themselves: without entries they are what the
+/// model starts from.
+std::optional<double> share(const Fidelity& f) {
+  const std::uint64_t decisions = f.alloc_addresses_compared + f.segment_events_recorded;
+  const std::uint64_t compared = decisions + f.final_segments_compared;
   const std::uint64_t matched =
       f.alloc_addresses_matched + f.segment_events_matched + f.final_segments_matched;
-  return compared == 0 ? 1 : static_cast<double>(matched) / static_cast<double>(compared);
+  return decisions == 0
+             ? std::nullopt
+             : std::optional(static_cast<double>(matched) / static_cast<double>(compared));
 }
 
 ScanRow row_of(const DeviceReplay& replay) {

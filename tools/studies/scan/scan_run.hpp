@@ -37,7 +37,8 @@ struct ScanRow {
   double fragmentation = 0;  ///< 1 - peak active / peak reserved
   std::uint64_t ooms = 0;
   bool truncated = false;
-  std::optional<double> fidelity;  ///< share of recorded decisions that the model reproduces
+  /// The share of recorded decisions that the model reproduces; absent where none were recorded.
+  std::optional<double> fidelity;
   StepGrowth growth;
   std::vector<HeldShare> held;  ///< at the highest live bytes
   std::string error;            ///< why there are no numbers; empty otherwise
