@@ -96,17 +96,24 @@ struct SizedGpu {
   Gpu gpu;
 };
 
-void complete(SizedGpu& sized, Bytes size) {
-  sized.description = fmt::format("any GPU of {}, computed as {}", sized.name, default_gpu().name);
+/// What a size means: the memory to compute with, and a remark about it.
+struct GpuSize {
+  Bytes memory;
+  std::string remark;
+};
+
+void complete(SizedGpu& sized, const GpuSize& size) {
+  sized.description =
+      fmt::format("any GPU of {}{}, computed as {}", sized.name, size.remark, default_gpu().name);
   sized.gpu = default_gpu();
   sized.gpu.name = sized.name;
   sized.gpu.description = sized.description;
-  sized.gpu.total_memory = size;
+  sized.gpu.total_memory = size.memory;
   sized.gpu.source = "the size asked for";
 }
 
 /// The same object for the same name; it lives as long as the program.
-const Gpu* sized_gpu(std::string_view name, Bytes size) {
+const Gpu* sized_gpu(std::string_view name, const GpuSize& size) {
   static std::mutex lock;
   static std::list<SizedGpu> sizes;
   const std::lock_guard guard(lock);
@@ -118,10 +125,55 @@ const Gpu* sized_gpu(std::string_view name, Bytes size) {
   return &sizes.back().gpu;
 }
 
-/// "24GiB"; digits without a unit are part of a name ("4090").
-std::optional<Bytes> size_in(std::string_view name) {
+/// The memory of the known GPUs that are sold with so many GB, ascending.
+std::vector<Bytes> memory_of_gpus_sold_with(std::uint64_t gigabytes) {
+  std::vector<Bytes> sizes;
+  for (const JsonField& row : facts("gpus.json").at("gpus").elements()) {
+    if (row.at("sold_gb").count() == gigabytes) {
+      sizes.emplace_back(row.at("total_memory_bytes").count());
+    }
+  }
+  std::ranges::sort(sizes);
+  return sizes;
+}
+
+/// A GPU sold with "24GB" has neither 24 GiB nor 24 * 10^9 bytes: its maker counts in GiB, and
+/// keeps a part back. Known ones show how much is left; of others, the share that most of them
+/// have.
+GpuSize sold_with(std::uint64_t gigabytes) {
+  constexpr std::uint64_t kPerMilleLeft = 985;  // the median of the rows of gpus.json
+  const std::vector<Bytes> sizes = memory_of_gpus_sold_with(gigabytes);
+  if (sizes.empty()) {
+    return {Bytes{(gigabytes << 30U) / 1000 * kPerMilleLeft}, " as sold, less 1.5 %"};
+  }
+  const std::string range =
+      sizes.front() == sizes.back()
+          ? to_iec(sizes.back())
+          : fmt::format("{} to {}, by model", to_iec(sizes.front()), to_iec(sizes.back()));
+  return {sizes.back(), fmt::format(" as sold ({})", range)};
+}
+
+/// The number of "24GB" and "24 G".
+std::optional<std::uint64_t> gigabytes_in(std::string_view name) {
+  constexpr std::uint64_t kMost = 1U << 20U;
+  const std::string plain = normalized(name);
+  const std::string_view number =
+      std::string_view(plain).substr(0, plain.find_first_not_of("0123456789"));
+  const std::string_view unit = std::string_view(plain).substr(number.size());
+  const auto count = parse_number<std::uint64_t>(number);
+  const bool is_whole = name.find('.') == std::string_view::npos;
+  return is_whole && count && *count <= kMost && (unit == "gb" || unit == "g") ? count
+                                                                               : std::nullopt;
+}
+
+/// "24GB", "24GiB"; digits without a unit are part of a name ("4090").
+std::optional<GpuSize> size_in(std::string_view name) {
+  if (const auto gigabytes = gigabytes_in(name)) {
+    return sold_with(*gigabytes);
+  }
   const bool has_unit = !name.empty() && std::isdigit(static_cast<unsigned char>(name.back())) == 0;
-  return has_unit ? parse_bytes(name) : std::nullopt;
+  const auto size = has_unit ? parse_bytes(name) : std::nullopt;
+  return size ? std::optional(GpuSize{*size, ""}) : std::nullopt;
 }
 
 }  // namespace
@@ -143,7 +195,7 @@ const Gpu* find_gpu(std::string_view name) {
   if (found != known_gpus().end()) {
     return &*found;
   }
-  const std::optional<Bytes> size = size_in(name);
+  const std::optional<GpuSize> size = size_in(name);
   return size ? sized_gpu(name, *size) : nullptr;
 }
 

@@ -39,10 +39,22 @@ TEST_CASE("gpu: a size is a GPU of that size", "[gpu]") {
   CHECK(gpu->total_memory == 24_GiB);
   CHECK(gpu->multiprocessors == default_gpu().multiprocessors);
   CHECK(find_gpu("24GiB") == gpu);
-  CHECK(find_gpu("96GB")->total_memory == Bytes{96'000'000'000});
-  CHECK(find_gpu("24GiB")->total_memory == 24_GiB);
+  CHECK(find_gpu("24.5GB")->total_memory == Bytes{24'500'000'000});
   CHECK(find_gpu("3080") == nullptr);
   CHECK(find_gpu("24") == nullptr);
+}
+
+TEST_CASE("gpu: GB are those of the shop", "[gpu]") {
+  CHECK(find_gpu("80GB")->total_memory == find_gpu("a100-80")->total_memory);
+  CHECK(find_gpu("80 gb")->total_memory == find_gpu("a100-80")->total_memory);
+  CHECK(find_gpu("24GB")->total_memory == find_gpu("rtx3090")->total_memory);
+  CHECK(find_gpu("24G")->total_memory == find_gpu("rtx3090")->total_memory);
+  CHECK(find_gpu("24GB")->description ==
+        "any GPU of 24GB as sold (22.06 GiB to 23.70 GiB, by model), computed as a100-80");
+  CHECK(find_gpu("40GB")->description ==
+        "any GPU of 40GB as sold (39.39 GiB), computed as a100-80");
+  CHECK(find_gpu("20GB")->total_memory == Bytes{(20ULL << 30) / 1000 * 985});  // no known GPU
+  CHECK(find_gpu("99999999999999999999GB") == nullptr);
 }
 
 TEST_CASE("gpu: H100s of all sizes", "[gpu]") {
