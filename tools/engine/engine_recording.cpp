@@ -28,6 +28,10 @@ std::string why_it_failed(const json::object& answer, const RecordOutcome& outco
   if (text_of(answer, "reason") == "timeout") {
     return "took longer than half an hour";
   }
+  if (text_of(answer, "reason") == "device") {
+    return "could not use the simulated GPU: a package that Python had loaded before, for an "
+           "earlier script, asked for the GPU when it was imported, and a fork cannot use it then";
+  }
   if (outcome.end.status < 0) {
     return fmt::format("was killed by signal {}; the host may have run out of memory",
                        -outcome.end.status);

@@ -142,6 +142,8 @@ class WarmPython {
   }
 
   json::object answer_in_turn(json::object request) {
+    const LongWork told(fmt::format("{} carries out the plan's script, for {} minutes at most",
+                                    python_, kLongestRun.count() / 60));
     const Turn turn(turns_);
     return answer_to(std::move(request));
   }

@@ -78,6 +78,37 @@ class ProgressLine::Writer {
   std::jthread thread_;  // last: it uses the others
 };
 
+namespace {
+
+/// Of a program by itself, and not of one that calls the commands as functions.
+bool is_unwatched() {
+  return g_view == ProgressView::terminal && ::isatty(STDERR_FILENO) == 0;
+}
+
+void tell_now_and_then(const std::stop_token& stop, const std::string& what, LongWork::Pace pace) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  for (auto pause = pace.first_after;
+       !stopped.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); });
+       pause = pace.then_every) {
+    const auto since = std::chrono::steady_clock::now() - begin;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+    std::cerr << fmt::format("highwater: {}, {} s\n", what, seconds) << std::flush;
+  }
+}
+
+}  // namespace
+
+LongWork::LongWork(std::string_view what, Pace pace) {
+  if (is_unwatched()) {
+    thread_ = std::jthread([pace, of = std::string(what)](const std::stop_token& stop) {
+      tell_now_and_then(stop, of, pace);
+    });
+  }
+}
+
 ProgressLine::ProgressLine(std::size_t total, std::string_view what,
                            std::chrono::milliseconds first_after)
     : total_(total) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace highwater {
 
@@ -47,6 +48,23 @@ class ProgressLine {
 
   std::size_t total_;
   std::unique_ptr<Writer> writer_;  ///< none where nobody looks
+};
+
+/// Says on standard error that work goes on which can take many minutes, where nobody watches its
+/// progress: a log that stays empty looks like a program that hangs.
+class LongWork {
+ public:
+  struct Pace {
+    std::chrono::milliseconds first_after{30'000};
+    std::chrono::milliseconds then_every{60'000};
+  };
+
+  explicit LongWork(std::string_view what) : LongWork(what, Pace{}) {}
+
+  LongWork(std::string_view what, Pace pace);
+
+ private:
+  std::jthread thread_;
 };
 
 /// The result of `work`, which shows as `what` while it goes on.

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools" / "python" / name) for name in ("engine", "recorder")]
@@ -258,6 +259,15 @@ class Imports(unittest.TestCase):
             script.write("import json\nimport no_such_module\n")
             script.flush()
             serve._load_imports(script.name)
+
+
+class Refusals(unittest.TestCase):
+    def test_a_loop_that_is_not_written_is_refused_before_torch_is_loaded(self):
+        """Loading torch takes half a minute; here it would fail."""
+        plan = {"options": {"framework": "torchtune", "model_code": "torchtune", "data": "to"}, "changed": [],
+                "model": {"config": {}}, "number": 1, "only_asks": True}
+        with unittest.mock.patch.object(serve, "_load_torch", side_effect=AssertionError("torch was loaded")):
+            self.assertIn("--framework torchtune: --engine torch runs", serve._begin(plan)["refused"])
 
 
 class Installed(unittest.TestCase):

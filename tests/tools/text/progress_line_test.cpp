@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <thread>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -91,4 +92,28 @@ TEST_CASE("progress: short work shows nothing", "[text][progress]") {
   const TerminalAsError terminal;
   { const ProgressLine progress("replaying"); }
   CHECK(terminal.is_empty());
+}
+
+TEST_CASE("long work: a log hears of it, a terminal has its line already", "[progress]") {
+  const LongWork::Pace quick{std::chrono::milliseconds(1), std::chrono::milliseconds(1)};
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const int saved = ::dup(STDERR_FILENO);
+  ::dup2(pipe[1], STDERR_FILENO);
+  std::array<char, 200> buffer{};
+  {
+    const LongWork told("a script runs", quick);
+    CHECK(::read(pipe[0], buffer.data(), buffer.size() - 1) > 0);
+  }
+  ::dup2(saved, STDERR_FILENO);
+  ::close(saved);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+  CHECK_THAT(std::string(buffer.data()), Catch::Contains("highwater: a script runs, 0 s"));
+  const TerminalAsError screen;
+  {
+    const LongWork silent("a script runs", quick);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  CHECK(screen.is_empty());
 }

@@ -19,24 +19,28 @@ _READ_ELSEWHERE = ("model", "gpu", "torch", "transformers", "framework", "moe_lo
                    "event_lag", "engine", "python", "deepspeed", "torchtitan", *WORDS)
 
 
-def make(plan, model):
-    """@raises Refused"""
-    plan.ignore(_READ_ELSEWHERE)
+def require_loop(plan):
+    """What is refused whatever the model, and so before torch is loaded, which takes half a minute. @raises Refused"""
     framework = plan["framework"]
-    writer = FRAMEWORKS.get(framework)
-    if writer is None:
+    if framework not in FRAMEWORKS:
         raise Refused(f"--framework {framework}: --engine torch runs {', '.join(FRAMEWORKS)}; use one of these, "
                       "or --engine model")
     if plan["model_code"] != ("torchtitan" if framework == "torchtitan" else "hf"):
         raise Refused(f"--model-code {plan['model_code']}: --engine torch runs transformers' models; omit it, or use "
                       "--engine model")
     plan.one_of("data", "to")
+
+
+def make(plan, model):
+    """@raises Refused"""
+    plan.ignore(_READ_ELSEWHERE)
+    require_loop(plan)
     for name in model.fixes:
         if plan.is_changed(name):
             raise Refused(f"--{name}: {model.name} makes its own batch; give the function a parameter '{name}', or omit "
                           "the option")
     require_fed(plan, model)
-    job = writer(plan, model)
+    job = FRAMEWORKS[plan["framework"]](plan, model)
     plan.require_all_read()
     return dataclasses.replace(job, note=lengths.note(plan, model))
 

@@ -60,6 +60,10 @@ def _serve(lines):
 
 def _begin(request):
     """The answer, or the run that will give it."""
+    try:
+        job.require_loop(job.Plan(request["options"], request["changed"]))
+    except job.Refused as refusal:
+        return {"refused": str(refusal)}
     if apart.is_needed():
         with contextlib.suppress(job.Refused):
             _load_torch()
