@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 
 #include "workloads/kernels/division.hpp"
 
@@ -206,9 +207,11 @@ int reduced_dimensions(const Iteration& it) {
   return count;
 }
 
+constexpr std::int64_t kMostOutputVector = 4;
+
 /// How many neighbouring outputs one thread sums: 4, 2 or 1, as alignment allows.
 std::int64_t output_vector(const Iteration& it, int reduced, std::int64_t item) {
-  std::int64_t vector = 4;
+  std::int64_t vector = kMostOutputVector;
   const auto limit = [&](std::int64_t n) {
     while (n % vector != 0) {
       vector /= 2;
@@ -290,25 +293,56 @@ ReduceScratch launch_scratch(const Gpu& gpu, Reduction kind, const ReduceInput& 
   return {bytes_per_block(launch, kind, in) * launch.blocks_per_output, kSemaphore * launch.grid()};
 }
 
-/// Launches `it`, in halves of its widest dimension while offsets exceed 32 bits.
-void collect(const Gpu& gpu, Reduction kind, const ReduceInput& in, Iteration it,
-             std::vector<ReduceScratch>& found) {
-  if (fits_32_bits(it)) {
-    const ReduceScratch scratch = launch_scratch(gpu, kind, in, it);
-    if (scratch.buffer > 0) {
-      found.push_back(scratch);
+/// The launches of a reduction, in halves of its widest dimension while offsets exceed 32 bits. A
+/// tensor of petabytes has millions of pieces, but few that differ in size or alignment.
+class PiecewiseScratch {
+ public:
+  PiecewiseScratch(const Gpu& gpu, Reduction kind, const ReduceInput& in)
+      : gpu_(gpu), kind_(kind), in_(in) {}
+
+  const std::vector<ReduceScratch>& of(Iteration it) {
+    it.offset %= kMostOutputVector * item_size(in_.input);
+    const auto [found, is_new] = known_.try_emplace(key_of(it));
+    if (is_new) {
+      found->second = fits_32_bits(it) ? of_launch(it) : of_halves(it);
     }
-    return;
+    return found->second;
   }
-  const int dim = widest_dimension(it);
-  const std::int64_t half = it.at(dim).size / 2;
-  Iteration front = it;
-  front.at(dim).size = half;
-  collect(gpu, kind, in, front, found);
-  it.at(dim).size -= half;
-  it.offset += half * it.at(dim).in;
-  collect(gpu, kind, in, it, found);
-}
+
+ private:
+  using Key = std::vector<std::int64_t>;
+
+  static Key key_of(const Iteration& it) {
+    Key key{it.offset};
+    for (int i = 0; i < it.rank; ++i) {
+      key.push_back(it.at(i).size);
+    }
+    return key;
+  }
+
+  std::vector<ReduceScratch> of_launch(const Iteration& it) {
+    const ReduceScratch scratch = launch_scratch(gpu_, kind_, in_, it);
+    return scratch.buffer > 0 ? std::vector{scratch} : std::vector<ReduceScratch>();
+  }
+
+  std::vector<ReduceScratch> of_halves(Iteration it) {
+    const int dim = widest_dimension(it);
+    const std::int64_t half = it.at(dim).size / 2;
+    Iteration front = it;
+    front.at(dim).size = half;
+    std::vector<ReduceScratch> found = of(front);
+    it.at(dim).size -= half;
+    it.offset += half * it.at(dim).in;
+    const std::vector<ReduceScratch>& back = of(it);
+    found.insert(found.end(), back.begin(), back.end());
+    return found;
+  }
+
+  const Gpu& gpu_;
+  Reduction kind_;
+  const ReduceInput& in_;
+  std::map<Key, std::vector<ReduceScratch>> known_;
+};
 
 std::int64_t output_count(const Iteration& it) {
   std::int64_t count = 1;
@@ -330,9 +364,7 @@ std::int64_t reduce_accumulators(Reduction kind, const ReduceInput& in) {
 }
 
 std::vector<ReduceScratch> reduce_scratch(const Gpu& gpu, Reduction kind, const ReduceInput& in) {
-  std::vector<ReduceScratch> found;
-  collect(gpu, kind, in, iteration(in), found);
-  return found;
+  return PiecewiseScratch(gpu, kind, in).of(iteration(in));
 }
 
 std::optional<ReduceSplit> reduce_split(const Gpu& gpu, Reduction kind, const ReduceInput& in) {

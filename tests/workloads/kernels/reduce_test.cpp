@@ -174,6 +174,15 @@ TEST_CASE("reduce: beyond 32-bit offsets the kernel runs in parts, narrow result
 
 // The bias gradients of a TransformerEncoderLayer (1024 and 256 channels, bf16) and of a ViT (576),
 // recorded with PyTorch 2.15 at several numbers of tokens.
+TEST_CASE("reduce: a tensor of 2^60 bytes, of 2^29 parts, is looked at like any other",
+          "[workloads][kernels]") {
+  // The mean of each row of 4096: no part needs scratch, and none is visited twice.
+  const Sizes sizes{std::int64_t{1} << 47, 4096};
+  const Sizes strides{4096, 1};
+  CHECK(reduce_scratch(kA100, Reduction::mean, {sizes, strides, 2, 0, DType::bf16, DType::bf16})
+            .empty());
+}
+
 TEST_CASE("reduce: the split of a sum gives its workspace at every length",
           "[workloads][kernels]") {
   struct Row {

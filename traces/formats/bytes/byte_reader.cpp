@@ -4,7 +4,7 @@ namespace highwater::detail {
 
 ByteReader::ByteReader(ByteSource& source)
     : source_(source),
-      buffer_(std::make_unique<std::byte[]>(kBuffer)),
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(kBuffer)),
       cursor_(buffer_.get()),
       end_(buffer_.get()) {}
 
