@@ -115,6 +115,20 @@ def trace(lab, entries, **options):
     return lab.make(f"{name}.trace", lambda path: write_lines(path, trace_lines(entries, **options)))
 
 
+def log_lines(lines, messages):
+    """Of eight ranks, with messages that differ, some of them cut short."""
+    for i in range(lines):
+        yield f"2026-11-28 21:04:13,{i % 1000:03} INFO [rank{i % 8}] step {i} loss 2.{i % 10}\n"
+    for i in range(messages):
+        yield (f"[rank{i % 8}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {i}.10 MiB. GPU 0 has a total "
+               "capacity of 39.39 GiB of which 1.31 MiB is free. Of the allocated memory 29.40 GiB is allocated by PyTorch, "
+               "and 7.95 GiB is reserved by PyTorch but unallocated."[:400 - 60 * (i % 4)] + "\n")
+
+
+def log(lab, lines, messages=1):
+    return lab.make(f"{lines}_{messages}.log", lambda path: write_lines(path, log_lines(lines, messages)))
+
+
 def binary(lab, entries, **options):
     source = trace(lab, entries, **options)
     return lab.make(f"{source.stem}.hwt",
@@ -368,6 +382,8 @@ READERS = [
 ]
 
 RUNS = [
+    Case("explain lines of a log", 20000, lambda lab, n: ["explain", log(lab, n)]),
+    Case("explain messages of a log", 2000, lambda lab, n: ["explain", log(lab, 10, n)]),
     Case("explain entries", 4000, lambda lab, n: ["explain", snapshot(lab, n)]),
     Case("explain stacks", 1500, lambda lab, n: ["explain", snapshot(lab, 4 * n, stacks=n, live=2 * n)]),
     Case("explain streams", 200, lambda lab, n: ["explain", snapshot(lab, 20 * n, streams=n)]),
