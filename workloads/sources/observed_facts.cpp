@@ -1,6 +1,7 @@
 #include "workloads/sources/observed_facts.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kLongestShown = 60;
+constexpr std::string_view kInfinity = "Infinity";
 
 const json::value* step_into(const json::value& value, const std::string& name) {
   if (const json::object* object = value.if_object()) {
@@ -43,6 +45,9 @@ std::optional<std::string> ObservedFacts::text(std::string_view path) const {
 
 std::optional<double> ObservedFacts::number(std::string_view path) const {
   const json::value* value = find(path);
+  if (text(path) == kInfinity) {
+    return std::numeric_limits<double>::infinity();
+  }
   return value != nullptr && value->is_number() ? std::optional(value->to_number<double>())
                                                 : std::nullopt;
 }

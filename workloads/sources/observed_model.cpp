@@ -34,7 +34,7 @@ void read_loop(const ObservedFacts& facts, SourceKeys& keys) {
   const auto known = std::ranges::find(kLoops, loop, &LoopWord::loop);
   if (known != kLoops.end()) {
     keys.use("loop", loop, "framework", std::string(known->framework));
-  } else if (loop == "accelerate" && facts.text("strategy.kind") == "fsdp2") {
+  } else if (loop == "accelerate" && facts.text("strategy.kind").value_or("").starts_with("fsdp")) {
     keys.use("loop", loop, "framework", "accelerate-fsdp2");
   } else if (loop == "accelerate") {
     keys.use("loop", loop, "framework", "hf");
@@ -100,6 +100,9 @@ void read_attention(const ObservedFacts& facts, SourceKeys& keys) {
 
 /// Where the model was made, and what was done with it before the first forward.
 std::string init_word(const ObservedFacts& facts) {
+  if (facts.flag("model.zero_init").value_or(false)) {
+    return "device";
+  }
   const std::string built = facts.text("model.built_on").value_or("");
   const std::string moved = facts.find("model.moved") == nullptr ? "" : facts.shown("model.moved");
   const auto has = [&](std::string_view what) { return moved.find(what) != std::string::npos; };

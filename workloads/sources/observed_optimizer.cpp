@@ -16,19 +16,30 @@ const OptimizerRow* optimizer_of_class(std::string_view name) {
   return found == optimizer_table().end() ? nullptr : &*found;
 }
 
+/// torch.distributed.optim.ZeroRedundancyOptimizer, whose own optimizer steps this rank's part.
+bool spreads_states(const ObservedFacts& facts) {
+  return facts.text("optimizers.0.class") == "torch.ZeroRedundancyOptimizer";
+}
+
+/// Where the optimizer is that makes the states.
+std::string stepping_path(const ObservedFacts& facts) {
+  return spreads_states(facts) ? "optimizers.1" : "optimizers.0";
+}
+
 /// Options of an optimizer that leave its memory as it is.
 bool is_harmless(std::string_view option) {
   return option == "nesterov" || option == "maximize" || option == "beta1";
 }
 
 void read_extras(const ObservedFacts& facts, bool has_momentum, SourceKeys& keys) {
-  const boost::json::value* const options = facts.find("optimizers.0.options");
+  const std::string path = stepping_path(facts);
+  const boost::json::value* const options = facts.find(path + ".options");
   if (options == nullptr || !options->is_object()) {
     return;
   }
-  const bool is_muon = facts.text("optimizers.0.class") == "torch.Muon";
+  const bool is_muon = facts.text(path + ".class") == "torch.Muon";
   for (const auto& [name, value] : options->get_object()) {
-    const std::string key = "optimizers.0.options." + std::string(name);
+    const std::string key = path + ".options." + std::string(name);
     if (is_harmless(name)) {
       keys.add_no_effect(key, boost::json::serialize(value), "no further tensor");
     } else if (name == "momentum" && is_muon) {
@@ -40,21 +51,21 @@ void read_extras(const ObservedFacts& facts, bool has_momentum, SourceKeys& keys
 }
 
 void read_class(const ObservedFacts& facts, SourceKeys& keys) {
-  const std::string name = facts.text("optimizers.0.class").value_or("");
+  const std::string path = stepping_path(facts);
+  const std::string name = facts.text(path + ".class").value_or("");
   const OptimizerRow* const known = optimizer_of_class(name);
   if (known == nullptr) {
-    keys.add_not_supported("optimizers.0.class", name, "give --optimizer");
+    keys.add_not_supported(path + ".class", name, "give --optimizer");
     return;
   }
-  const bool has_momentum = known->kind == OptimizerKind::sgd &&
-                            facts.number("optimizers.0.options.momentum").value_or(0) > 0;
-  keys.use("optimizers.0.class", name, "optimizer",
+  const bool has_momentum =
+      known->kind == OptimizerKind::sgd && facts.number(path + ".options.momentum").value_or(0) > 0;
+  keys.use(path + ".class", name, "optimizer",
            has_momentum ? "sgd-momentum" : std::string(known->word));
-  const std::string implementation =
-      name.starts_with("deepspeed.")
-          ? "deepspeed"
-          : facts.text("optimizers.0.implementation").value_or("default");
-  keys.use("optimizers.0.implementation", implementation, "optimizer-impl", implementation);
+  const std::string implementation = name.starts_with("deepspeed.")
+                                         ? "deepspeed"
+                                         : facts.text(path + ".implementation").value_or("default");
+  keys.use(path + ".implementation", implementation, "optimizer-impl", implementation);
   read_extras(facts, has_momentum, keys);
 }
 
@@ -85,7 +96,7 @@ bool is_muon_with_adamw(const ObservedFacts& facts) {
 
 /// An optimizer for each parameter steps while the backward runs.
 void read_several(const ObservedFacts& facts, SourceKeys& keys) {
-  if (facts.find("optimizers.1") == nullptr) {
+  if (facts.find("optimizers.1") == nullptr || spreads_states(facts)) {
     return;
   }
   const bool is_each_alone =
@@ -99,10 +110,23 @@ void read_several(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
+/// Of an infinite norm as well, gradients' norms are computed (--grad-clip takes no larger one).
+constexpr double kLargestNorm = 1e12;
+
+void use_clip(const ObservedFacts& facts, std::optional<double> norm, SourceKeys& keys) {
+  keys.use("gradients.clip", facts.shown("gradients.clip"), "grad-clip",
+           norm && *norm > 0 ? fmt::format("{}", std::min(*norm, kLargestNorm)) : "none");
+}
+
 void read_gradients(const ObservedFacts& facts, SourceKeys& keys) {
   const auto norm = facts.number("gradients.clip");
-  keys.use("gradients.clip", facts.shown("gradients.clip"), "grad-clip",
-           norm && *norm > 0 ? fmt::format("{}", *norm) : "none");
+  if (!norm && facts.text("loop") == "megatron") {
+    keys.add_not_supported("gradients.clip", "not seen",
+                           "Megatron-Core clips by a function of its own; give --grad-clip",
+                           "grad-clip");
+  } else {
+    use_clip(facts, norm, keys);
+  }
   if (const auto where = facts.text("gradients.zeroed_at")) {
     keys.use("gradients.zeroed_at", *where, "zero-grad-at", *where);
   }
@@ -114,6 +138,11 @@ void read_gradients(const ObservedFacts& facts, SourceKeys& keys) {
 }  // namespace
 
 void read_observed_optimizer(const ObservedFacts& facts, SourceKeys& keys) {
+  if (spreads_states(facts)) {
+    keys.add_not_supported("optimizers.0.class", "torch.ZeroRedundancyOptimizer",
+                           "each rank has the states of its part only, which takes less memory; "
+                           "simulated with all of them on every rank");
+  }
   if (facts.find("optimizers.0") != nullptr) {
     read_class(facts, keys);
     read_groups(facts, keys);

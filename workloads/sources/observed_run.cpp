@@ -1,5 +1,10 @@
 #include "workloads/sources/observed_run.hpp"
 
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
 #include "traces/error.hpp"
 #include "workloads/sources/observed_parts.hpp"
 #include "workloads/sources/shortest_words.hpp"
@@ -21,11 +26,52 @@ void list_unknown(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
+/// Where the string that begins at `begin` ends; its end stands behind the closing quote.
+std::size_t end_of_string(std::string_view text, std::size_t begin) {
+  std::size_t at = begin + 1;
+  while (at < text.size() && text[at] != '"') {
+    at += text[at] == '\\' ? std::size_t{2} : std::size_t{1};
+  }
+  return std::min(at + 1, text.size());
+}
+
+std::string_view bare_number_at(std::string_view rest) {
+  constexpr std::array<std::string_view, 3> kNames{"Infinity", "-Infinity", "NaN"};
+  const auto found =
+      std::ranges::find_if(kNames, [&](std::string_view name) { return rest.starts_with(name); });
+  return found == kNames.end() ? std::string_view() : *found;
+}
+
+/// Recordings of before have numbers that JSON does not know (Python's json.dumps): as texts.
+std::string with_quoted_numbers(std::string_view text) {
+  std::string quoted;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view bare = bare_number_at(text.substr(at));
+    const std::size_t end =
+        text[at] == '"' ? end_of_string(text, at) : at + std::max<std::size_t>(bare.size(), 1);
+    quoted += bare.empty() ? std::string(text.substr(at, end - at)) : fmt::format("\"{}\"", bare);
+    at = end;
+  }
+  return quoted;
+}
+
+/// Megatron-Core's pretraining decides these by itself, whatever was seen of its model and batches.
+void leave_to_megatron(OptionWords& words) {
+  constexpr std::array<std::string_view, 5> kOwn{"init", "loss", "use-cache", "keep-logits",
+                                                 "attention-mask"};
+  const std::string* const framework = find_word(words, "framework");
+  if (framework != nullptr && *framework == "megatron") {
+    std::erase_if(words, [&](const OptionWord& word) {
+      return std::ranges::find(kOwn, word.first) != kOwn.end();
+    });
+  }
+}
+
 }  // namespace
 
 PlanSource plan_of_recording(std::string_view text, const std::string& file) {
   boost::json::error_code broken;
-  const boost::json::value root = boost::json::parse(text, broken);
+  const boost::json::value root = boost::json::parse(with_quoted_numbers(text), broken);
   const ObservedFacts facts(root);
   if (broken || !facts.text("schema").value_or("").starts_with(kSchema)) {
     throw InputError(file, "highwater.plan", "is no plan that this program knows",
@@ -40,6 +86,7 @@ PlanSource plan_of_recording(std::string_view text, const std::string& file) {
   list_unknown(facts, keys);
   PlanSource source = keys.finish();
   source.file = file;
+  leave_to_megatron(source.words);
   source.words = shortest_words(std::move(source.words));
   return source;
 }

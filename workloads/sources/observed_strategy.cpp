@@ -141,6 +141,19 @@ std::string reshard_word(const std::vector<Unit>& units, const std::string& bloc
                                             : "";
 }
 
+/// fully_shard(reshard_after_forward=N).
+void read_kept_parts(const ObservedFacts& facts, std::size_t units, SourceKeys& keys) {
+  for (std::size_t i = 0; i < units; ++i) {
+    const std::string path = fmt::format("strategy.units.{}.kept_over", i);
+    if (const auto ranks = facts.whole(path)) {
+      return keys.add_not_supported(
+          path, std::to_string(*ranks),
+          "between forward and backward parameters are spread over so many ranks only, which takes "
+          "more memory; simulated as spread over all");
+    }
+  }
+}
+
 void read_units(const ObservedFacts& facts, SourceKeys& keys) {
   const std::vector<Unit> units = units_of(facts);
   const std::string block = block_class(units);
@@ -148,6 +161,7 @@ void read_units(const ObservedFacts& facts, SourceKeys& keys) {
       units, [&](const Unit& unit) { return !unit.name.empty() && unit.kind != block; });
   keys.use("strategy.units", fmt::format("{} units, most of them {}", units.size(), block),
            "fsdp-units", has_ends ? "ends" : "blocks");
+  read_kept_parts(facts, units.size(), keys);
   const std::string word = reshard_word(units, block, has_ends);
   if (word.empty()) {
     keys.add_not_supported("strategy.units", "reshards",
@@ -261,6 +275,9 @@ void read_deepspeed(const ObservedFacts& facts, std::int64_t ranks, SourceKeys& 
   if (stage == 0) {
     return;
   }
+  if (facts.flag("model.zero_init").value_or(false)) {
+    keys.use("model.zero_init", "true", "zero-init", "true");
+  }
   const boost::json::value* const zero = facts.find("strategy.config.zero_optimization");
   if (zero != nullptr && zero->is_object()) {
     for (const auto& [name, value] : zero->get_object()) {
@@ -292,6 +309,21 @@ std::int64_t read_mesh(const ObservedFacts& facts, SourceKeys& keys) {
   return split;
 }
 
+/// Hooks of torch.autograd.graph around the model's forward.
+void read_saved_tensors(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string place = facts.text("saved_tensors").value_or("");
+  const bool is_offloaded = facts.flag("strategy.offload").value_or(false);
+  if (place == "host" && !is_offloaded) {
+    keys.use("saved_tensors", place, "offload", "activations");
+  } else if (place == "host") {
+    keys.add_not_supported("saved_tensors", place,
+                           "--offload has one value; simulated with activations on the GPU, which "
+                           "takes more memory");
+  } else if (!place.empty()) {
+    keys.add_not_supported("saved_tensors", place, "hooks of saved tensors; simulated without");
+  }
+}
+
 /// The micro-batches before a step's last are not reduced.
 void read_syncs(const ObservedFacts& facts, SourceKeys& keys) {
   for (int i = 0; facts.flag(fmt::format("strategy.syncs.{}", i)); ++i) {
@@ -315,10 +347,16 @@ void read_observed_strategy(const ObservedFacts& facts, SourceKeys& keys) {
     read_fsdp2(facts, ranks, keys);
   } else if (kind == "deepspeed") {
     read_deepspeed(facts, ranks, keys);
+  } else if (ranks > 1 && facts.text("loop") == "megatron") {
+    keys.add_not_supported("strategy.ranks", std::to_string(ranks),
+                           "how Megatron-Core spreads the model over them was not seen; give --dp, "
+                           "--tp, --pp and --sp",
+                           "dp");
   } else if (ranks > 1) {
     keys.add_not_supported("strategy.ranks", std::to_string(ranks),
                            "no wrapper was seen that spreads the model over them");
   }
+  read_saved_tensors(facts, keys);
   read_syncs(facts, keys);
 }
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(PACKAGE))
 from highwater_record import (  # noqa: E402
     absent_store, answers_text, autotuning, call_stacks, deepspeed_gates, distributed, fused_backward, host_weights,
     launchers, libraries, observed, phases, pipelines, places, progress, recorder, required_releases, routing,
-    settings, splits, status, stuck)
+    settings, splits, status, stuck, valid_json)
 
 
 class Pipelines(unittest.TestCase):
@@ -45,6 +45,16 @@ class FusedBackwards(unittest.TestCase):
         optimizer = module.Lomo()
         optimizer.fused_backward("loss", lr=0.5)
         self.assertEqual(told, [("begins", optimizer), ("loss", 0.5), ("ended", optimizer)])
+
+
+class ValidJson(unittest.TestCase):
+    def test_infinite_numbers_are_texts(self):
+        text = valid_json.dumps({"steps_per_print": float("inf"), "betas": (0.9, float("-inf")), "loss": [float("nan")]})
+        self.assertEqual(json.loads(text, parse_constant=lambda name: self.fail(f"{name} is no JSON")),
+                         {"steps_per_print": "Infinity", "betas": [0.9, "-Infinity"], "loss": ["NaN"]})
+
+    def test_other_objects_are_as_printed(self):
+        self.assertEqual(json.loads(valid_json.dumps({"path": pathlib.PurePosixPath("a/b")})), {"path": "a/b"})
 
 
 class Folder(unittest.TestCase):

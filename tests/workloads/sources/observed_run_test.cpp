@@ -45,6 +45,13 @@ TEST_CASE("observed plan: DDP as it was wrapped", "[plan][sources]") {
   CHECK(word(source, "no-sync") == "true");
 }
 
+TEST_CASE("observed plan: accelerate's plugin has both versions of FSDP", "[plan][sources]") {
+  CHECK(word(observed(R"("loop": "accelerate", "strategy": {"kind": "fsdp1", "ranks": 8})"),
+             "framework") == "accelerate-fsdp2");
+  CHECK(word(observed(R"("loop": "accelerate", "strategy": {"kind": "ddp", "ranks": 8})"),
+             "framework") != "accelerate-fsdp2");
+}
+
 TEST_CASE("observed plan: a compiled model stays compiled", "[plan][sources]") {
   CHECK(word(observed(R"("model": {"compiled": true})"), "compile") == "true");
   CHECK(word(observed(R"("model": {"compiled": false})"), "compile").empty());
@@ -223,6 +230,72 @@ TEST_CASE("observed plan: no plan of this program is refused", "[plan][sources]"
   CHECK_THROWS_WITH(plan_of_recording("{}", "r.pickle"),
                     Contains("r.pickle: highwater.plan: is no plan that this program knows"));
   CHECK_THROWS_AS(plan_of_recording("nonsense", "r.pickle"), InputError);
+}
+
+TEST_CASE("observed plan: a model made within deepspeed.zero.Init()", "[plan][sources]") {
+  const PlanSource source = observed(R"("strategy": {"kind": "deepspeed", "ranks": 4, "stage": 3},
+      "model": {"built_on": "cpu", "zero_init": true})");
+  CHECK(word(source, "zero-init") == "true");
+  CHECK(option_of(source, "model.built_on") == "--init device");
+}
+
+TEST_CASE("observed plan: states that are spread over the ranks are told", "[plan][sources]") {
+  const PlanSource source = observed(R"("optimizers": [
+      {"class": "torch.ZeroRedundancyOptimizer", "groups": 1},
+      {"class": "torch.AdamW", "groups": 1, "implementation": "foreach"}])");
+  CHECK(option_of(source, "optimizers.0.class") == to_string(KeyFate::not_supported));
+  CHECK(option_of(source, "optimizers.1.implementation") == "--optimizer-impl foreach");
+  CHECK(option_of(source, "optimizers") == "-");
+}
+
+TEST_CASE("observed plan: what fully_shard keeps on a part of the ranks is told",
+          "[plan][sources]") {
+  const PlanSource source = observed(R"("strategy": {"kind": "fsdp2", "ranks": 8, "units": [
+      {"name": "0", "class": "Block", "reshards": true, "kept_over": 4},
+      {"name": "", "class": "Model", "reshards": false}]})");
+  CHECK(option_of(source, "strategy.units.0.kept_over") == to_string(KeyFate::not_supported));
+}
+
+TEST_CASE("observed plan: tensors that are saved on the host", "[plan][sources]") {
+  CHECK(word(observed(R"("saved_tensors": "host")"), "offload") == "activations");
+  const PlanSource both = observed(R"("saved_tensors": "host",
+      "strategy": {"kind": "fsdp2", "ranks": 8, "offload": true})");
+  CHECK(option_of(both, "saved_tensors") == to_string(KeyFate::not_supported));
+  CHECK(option_of(observed(R"("saved_tensors": "Packer.pack")"), "saved_tensors") ==
+        to_string(KeyFate::not_supported));
+}
+
+TEST_CASE("observed plan: Megatron-Core's clipping, which is not seen, is told",
+          "[plan][sources]") {
+  const PlanSource source = observed(R"("loop": "megatron", "gradients": {"clip": null})");
+  CHECK(option_of(source, "gradients.clip") == to_string(KeyFate::not_supported));
+  CHECK(word(source, "grad-clip").empty());
+}
+
+TEST_CASE("observed plan: what Megatron-Core decides by itself is no option", "[plan][sources]") {
+  const PlanSource source =
+      observed(R"("loop": "megatron", "strategy": {"kind": "none", "ranks": 8},
+      "model": {"class": "GPTModel", "built_on": "cpu"}, "batch": {"returns_cache": true})");
+  CHECK(word(source, "framework") == "megatron");
+  CHECK(word(source, "init").empty());
+  CHECK(word(source, "use-cache").empty());
+  CHECK(option_of(source, "strategy.ranks") == to_string(KeyFate::not_supported));
+}
+
+// accelerate 1.15, utils/dataclasses.py: DeepSpeedPlugin sets steps_per_print to float("inf"),
+// which Python's json.dumps writes without quotes.
+TEST_CASE("observed plan: infinite numbers of recordings of before", "[plan][sources]") {
+  const PlanSource source = observed(R"("strategy": {"kind": "deepspeed", "ranks": 8, "stage": 3,
+      "config": {"steps_per_print": Infinity, "least": -Infinity, "mean": NaN,
+                 "zero_optimization": {"stage": 3, "reduce_bucket_size": 5000}}},
+      "model": {"class": "says \"Infinity\" itself"}, "gradients": {"clip": Infinity})");
+  CHECK(word(source, "dp-kind") == "zero3");
+  CHECK(word(source, "reduce-bucket-size") == "5000");
+  CHECK(word(source, "grad-clip") == "1000000000000");
+}
+
+TEST_CASE("observed plan: infinite numbers are texts", "[plan][sources]") {
+  CHECK(word(observed(R"("gradients": {"clip": "Infinity"})"), "grad-clip") == "1000000000000");
 }
 
 TEST_CASE("observed plan: weights in 4 and 8 bits", "[plan][sources]") {

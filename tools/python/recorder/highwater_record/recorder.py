@@ -9,7 +9,8 @@ import signal
 import sys
 import threading
 
-from . import attributes, call_stacks, fused_backward, libraries, observed, phases, places, progress, status, stuck
+from . import (
+    attributes, call_stacks, fused_backward, libraries, observed, phases, places, progress, status, stuck, valid_json)
 
 
 class Recorder:
@@ -187,7 +188,7 @@ class Recorder:
         if self._observer is None:
             return {}
         try:
-            return {"plan": json.dumps(self._observer.plan(described), default=str)}
+            return {"plan": valid_json.dumps(self._observer.plan(described))}
         except Exception as error:
             print(f"highwater record: the plan of the run could not be written ({type(error).__name__}: {error})",
                   file=sys.stderr, flush=True)

@@ -138,7 +138,9 @@ class Values:
             self._control.fakecuda_forget_answers()
 
     def _bytes(self, value):
-        return bytes(value.reshape(-1).view(self._torch.uint8).tolist())
+        """A tensor of one element may have any stride, which no view as bytes takes."""
+        flat = value.reshape(-1).clone(memory_format=self._torch.contiguous_format)
+        return bytes(flat.view(self._torch.uint8).tolist())
 
     # ---- what kernels compute
 

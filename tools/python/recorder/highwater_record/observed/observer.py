@@ -21,6 +21,7 @@ class Observer:
         self._handles = []
         self._built = Counter()      # elements of parameters by the device that they were made on
         self._met = set()            # (id of a module, name) of these parameters
+        self._in_zero_init = False   # whether some of them were made within deepspeed.zero.Init()
         self._moved = []             # what converted or moved the model after it was made
         self._shapes = []            # of each forward pass with gradients: [sequences, tokens], or None
         self._passes = 0             # forward passes with gradients
@@ -68,6 +69,8 @@ class Observer:
             self._look_at_batch(module)
         if "model" not in self._facts:
             self._look_at_model(module)
+            with self._careful("saved tensors"):
+                self._facts["saved_tensors"] = self._where_tensors_are_saved()
         if self._keeps is None and self._outputs is not None:
             self._keeps = self._outputs() is not None
 
@@ -104,6 +107,7 @@ class Observer:
         if parameter is not None and "model" not in self._facts and (id(module), name) not in self._met:
             self._met.add((id(module), name))
             self._built[parameter.device.type] += parameter.numel()
+            self._in_zero_init = self._in_zero_init or strategies.partitions_as_made()
 
     def _enter(self, module, _):
         if self._torch.compiler.is_compiling():
@@ -166,6 +170,12 @@ class Observer:
             self._facts["strategy"] = strategies.described(self._torch, module)
         self._module = weakref.ref(module)
 
+    def _where_tensors_are_saved(self):
+        """"host" under torch.autograd.graph.save_on_cpu(), the name of other hooks, None without any."""
+        hooks = self._torch._C._autograd._top_saved_tensors_default_hooks(True)
+        name = getattr(hooks[0], "__qualname__", str(hooks[0])) if hooks else None
+        return "host" if name and name.startswith("save_on_cpu.") else name
+
     def _look_at_outputs(self, outputs):
         logits = getattr(outputs, "logits", None)
         # "cache" since transformers 5.24, which warns of the older name.
@@ -190,7 +200,8 @@ class Observer:
         facts["steps"] = {"count": len(self._micro_batches), "micro_batches": self._micro_batches,
                           "forward_passes": self._passes, "empties_cache": self._emptied}
         facts.setdefault("batch", {}).update(shapes=self._shapes, keeps_outputs=self._keeps)
-        facts.setdefault("model", {}).update(built_on=max(self._built, key=self._built.get, default=None), moved=self._moved)
+        facts.setdefault("model", {}).update(built_on=max(self._built, key=self._built.get, default=None), moved=self._moved,
+                                             **({"zero_init": True} if self._in_zero_init else {}))
         facts.setdefault("strategy", {})["syncs"] = self._syncs
         facts["precision"] = {"autocast": self._autocast}
         facts["optimizers"] = list(self._optimizers.values())[:8]

@@ -28,6 +28,11 @@ def syncs(module):
     return None
 
 
+def partitions_as_made():
+    """Whether deepspeed.zero.Init() is entered."""
+    return getattr(sys.modules.get("deepspeed.runtime.zero.partition_parameters"), "top_level_context", None) is not None
+
+
 def _ranks(torch):
     distributed = torch.distributed
     return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
@@ -66,8 +71,8 @@ def _fsdp2(torch, module, _):
     policy, info = getattr(first, "mp_policy", None) or group.mp_policy, group.mesh_info  # of each parameter; until 2.14 of the group, too
     return {"kind": "fsdp2", "param_dtype": type_name(policy.param_dtype), "reduce_dtype": type_name(policy.reduce_dtype),
             "replicas": getattr(info, "replicate_mesh_size", 1), "shards": getattr(info, "shard_mesh_size", 1),
-            "units": [{"name": name, "class": _own_class(part), "reshards": _reshards(part, groups[0], part is module)}
-                      for name, part, groups in units],
+            "units": [{"name": name, "class": _own_class(part), "reshards": _reshards(part, groups[0], part is module),
+                       **_kept_parts(groups[0])} for name, part, groups in units],
             "offload": bool(first.offload_to_cpu)}
 
 
@@ -75,6 +80,12 @@ def _reshards(part, group, is_root):
     """Since 2.8 the root keeps its parameters unless the script says otherwise, which its first forward finds out."""
     is_untold = getattr(part._get_fsdp_state(), "_auto_reshard_after_forward", False)
     return group.post_forward_mesh_info is not None and not (is_root and is_untold)
+
+
+def _kept_parts(group):
+    """reshard_after_forward=N: over how many ranks parameters are spread between forward and backward."""
+    ranks = getattr(group.post_forward_mesh_info, "shard_mesh_size", None)
+    return {"kept_over": ranks} if ranks is not None and ranks != group.mesh_info.shard_mesh_size else {}
 
 
 def _deepspeed(torch, module, engine):
