@@ -10,6 +10,7 @@
 #include "workloads/deepspeed/ulysses.hpp"
 #include "workloads/deepspeed/unpartitioned/whole_optimizer.hpp"
 #include "workloads/nn/backward_pass.hpp"
+#include "workloads/nn/zero3_linear.hpp"
 #include "workloads/optim/parameter_groups.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -50,8 +51,9 @@ Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
   model.runtime().counts_host_memory |=
       plan.parallel.dp_kind == DataParallel::zero3 && plan.parallel.offload != Offload::none;
   PartitionedParameters made;
-  if (plan.parallel.zero.init) {
+  if (nn::partitions_as_made(plan)) {
     made = partition_as_made(group_, model, partition_place(plan));
+    move_adapters();
   }
   convert_model();
   if (made.empty()) {
@@ -59,6 +61,14 @@ Engine::Engine(models::LanguageModel& model, const TrainingPlan& plan)
   }
   make_overflow_buffer();
   make_optimizer(std::move(made));
+}
+
+// peft 0.21, tuners/tuners_utils.py _move_adapter_to_device_of_base_layer: those of a partitioned
+// layer follow its device.
+void Engine::move_adapters() {
+  for (const Tensor& parameter : nn::trainable_parameters(model_)) {
+    nn::move_tensor_to_cuda(parameter, Category::parameter);
+  }
 }
 
 // _configure_distributed_model: module.bfloat16() or half(); 0.19.8 leaves buffers as they are.

@@ -31,6 +31,7 @@ class Engine : public Strategy {
 
  private:
   [[nodiscard]] models::Outputs call_model(models::Inputs inputs);
+  void move_adapters();
   void convert_model();
   void broadcast_model();
   void make_overflow_buffer();

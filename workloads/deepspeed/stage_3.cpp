@@ -61,10 +61,8 @@ Stage3::Stage3(dist::ProcessGroup& group, nn::Module& model, const TrainingPlan&
       offloads_params_(offloads_params(plan.parallel)),
       coordinator_(group, plan,
                    [this](const nn::Module& module) { return parameters_of(module); }) {
-  if (parameters_.empty()) {
-    split_parameters();
-  }
   remember_parameters();
+  split_parameters();
   mark_persistent();
   hang_hooks();
   make_backup_optimizer();
@@ -98,14 +96,19 @@ Stage3::~Stage3() {
   }
 }
 
-// Init(module): parameter by parameter, broadcast once more and partitioned.
+// _convert_to_zero_parameters, parameter by parameter: those that zero.Init() has not partitioned
+// are broadcast (once more) and partitioned.
 void Stage3::split_parameters() {
   for (const nn::NamedTensor& named : nn::named_parameters(model_)) {
+    if (by_tensor_.contains(named.tensor.get())) {
+      continue;
+    }
     auto& parameter = *parameters_.emplace_back(std::make_unique<PartitionedParameter>());
     parameter.tensor = named.tensor;
     parameter.id = parameters_.size() - 1;
     world_.broadcast(named.tensor).wait();
     parameter.split(group_.size(), partition_place(plan_));
+    by_tensor_[parameter.tensor.get()] = &parameter;
   }
 }
 
@@ -117,11 +120,12 @@ void Stage3::remember_parameters() {
 
 void Stage3::mark_persistent() {
   std::int64_t total = 0;
-  for (const auto& parameter : parameters_) {
+  for (const nn::NamedTensor& named : nn::named_parameters(model_)) {
+    PartitionedParameter* const parameter = by_tensor_.at(named.tensor.get());
     const bool has_room = parameter->numel <= zero_.model_persistence_threshold - total;
     if (has_room && parameter->numel <= zero_.param_persistence_threshold) {
       parameter->persists = true;
-      persistent_.push_back(parameter.get());
+      persistent_.push_back(parameter);
       total += parameter->numel;
     }
   }

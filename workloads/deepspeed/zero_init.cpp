@@ -17,7 +17,8 @@ using eager::Tensor;
 
 class ZeroInit {
  public:
-  ZeroInit(dist::ProcessGroup& group, PartitionPlace where) : group_(group), where_(where) {}
+  ZeroInit(dist::ProcessGroup& group, PartitionPlace where, const Lora& lora)
+      : group_(group), where_(where), lora_(lora) {}
 
   PartitionedParameters partition(nn::Module& model) {
     visit(model);
@@ -29,7 +30,9 @@ class ZeroInit {
   void visit(nn::Module& module) {
     PartitionedParameters own;
     for (const nn::NamedTensor& named : module.own_parameters()) {
-      own.push_back(made(named.tensor));
+      if (!is_of_adapter(named.tensor)) {
+        own.push_back(made(named.tensor));
+      }
     }
     for (auto& parameter : own) {
       group_.broadcast(parameter->tensor).wait();
@@ -39,6 +42,11 @@ class ZeroInit {
     for (nn::Module* child : module.children()) {
       visit(*child);
     }
+  }
+
+  // They come after the model.
+  [[nodiscard]] bool is_of_adapter(const Tensor& parameter) const {
+    return lora_.rank > 0 && parameter.requires_grad();
   }
 
   // A tied parameter was separate until the model was complete.
@@ -68,6 +76,7 @@ class ZeroInit {
 
   dist::ProcessGroup& group_;
   PartitionPlace where_;
+  const Lora& lora_;
   PartitionedParameters made_;
   PartitionedParameters dropped_;
   boost::unordered_flat_set<const eager::TensorImpl*> seen_;
@@ -88,7 +97,7 @@ PartitionPlace partition_place(const TrainingPlan& plan) {
 
 PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model,
                                         PartitionPlace where) {
-  return ZeroInit(group, where).partition(model);
+  return ZeroInit(group, where, model.context().plan.lora).partition(model);
 }
 
 }  // namespace highwater::deepspeed

@@ -83,6 +83,9 @@ class CausalLm : public LanguageModel {
       classify(out, std::move(states), *score_, inputs);
       return out;
     }
+    if (context().plan.loss.kind == LossKind::trl) {
+      this->reads(lm_head_->weight);  // trl 1.16, trainer/utils.py add_fused_lm_head
+    }
     if (input_ == HeadInput::divided_states) {
       Tensor last_hidden_state = states;
       states = eager::div(states, 1.0);

@@ -64,6 +64,9 @@ class QuantizedWeight {
 
   /// What state_dict() of the layer makes anew.
   [[nodiscard]] virtual std::vector<Tensor> saved_state() const { return {}; }
+
+  /// What describes the codes follows them to the GPU.
+  virtual void bring_state_to_cuda() const {}
 };
 
 /// nn.Linear.

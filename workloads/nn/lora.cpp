@@ -269,6 +269,13 @@ Embedding* first_embedding(Module& module) {
   return nullptr;
 }
 
+// trl 1.16, trainer/sft_trainer.py __init__: autocast_adapter_dtype=False under ZeRO-3, which
+// cannot gather parameters of two types together.
+bool keeps_adapter_type(const TrainingPlan& plan) {
+  return plan.framework == Framework::trl_sft && uses_deepspeed(plan) &&
+         plan.parallel.dp_kind == DataParallel::zero3 && !is_quantized(plan.quantization);
+}
+
 // trl 1.16, trainer/sft_trainer.py __init__: of quantised models, in bf16 as in QLoRA's paper.
 bool narrows_adapters(const TrainingPlan& plan) {
   return plan.framework == Framework::trl_sft && is_quantized(plan.quantization);
@@ -286,8 +293,10 @@ void apply_lora(Module& root) {
     throw InputError("plan", "lora-targets", "the model has no module of that name",
                      "give the last part of module paths, e.g. q_proj,v_proj");
   }
-  for (LoraAdapter* adapter : adapters) {
-    adapter->widen();
+  if (!keeps_adapter_type(plan)) {
+    for (LoraAdapter* adapter : adapters) {
+      adapter->widen();
+    }
   }
   if (narrows_adapters(plan)) {
     for (LoraAdapter* adapter : adapters) {

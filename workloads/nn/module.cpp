@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "workloads/nn/zero3_linear.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::nn {
@@ -66,7 +67,7 @@ Tensor Module::make_parameter(std::string name, const Dims& sizes) {
 
 Tensor Module::make_parameter(std::string name, const Dims& sizes, DType dtype) {
   // deepspeed.zero.Init() brings parameters to the device itself, module by module.
-  const auto place = context_.plan.parallel.zero.init ? eager::Place::host : context_.place;
+  const auto place = partitions_as_made(context_.plan) ? eager::Place::host : context_.place;
   Tensor tensor = eager::empty_on(runtime(), place, sizes, dtype);
   tensor->requires_grad = true;
   runtime().categorize(tensor, Category::parameter);

@@ -44,9 +44,13 @@ TensorList linear_backward(eager::Node& node, TensorList& grads) {
 
 }  // namespace
 
+bool partitions_as_made(const TrainingPlan& plan) {
+  return plan.parallel.zero.init && !is_quantized(plan.quantization);
+}
+
 bool replaces_linear(const TrainingPlan& plan) {
   const bool is_zero3 = uses_deepspeed(plan) && plan.parallel.dp_kind == DataParallel::zero3;
-  return plan.parallel.zero.init || (is_zero3 && is_recent_deepspeed(plan.versions));
+  return partitions_as_made(plan) || (is_zero3 && is_recent_deepspeed(plan.versions));
 }
 
 Tensor zero3_linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {

@@ -14,7 +14,11 @@ struct TrainingPlan;
 
 namespace highwater::nn {
 
-/// Whether it is installed.
+/// Whether deepspeed.zero.Init() partitions the model as it is made; transformers leaves it out for
+/// a quantised one (5.24, modeling_utils.py get_init_context).
+bool partitions_as_made(const TrainingPlan& plan);
+
+/// Whether the function is installed.
 bool replaces_linear(const TrainingPlan& plan);
 
 /// `bias` may be undefined.

@@ -190,7 +190,8 @@ class Training {
   /// What a script does before it adds adapters.
   void load_quantized() {
     nn::load_quantized(*model_);
-    context_.place = Place::cuda;
+    const bool waits = returns_to_host(plan_) || quantizes_on_host(plan_);
+    context_.place = waits ? Place::host : Place::cuda;
     if (plan_.quantization.prepares_training) {
       nn::prepare_for_kbit_training(*model_);
     }

@@ -8,7 +8,7 @@
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/eager/node.hpp"
 #include "workloads/models/decoders/decoder.hpp"
-#include "workloads/models/decoders/experts.hpp"
+#include "workloads/models/experts/experts.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::deepspeed {

@@ -35,11 +35,13 @@ AccelerateReferences::AccelerateReferences(nn::Module& model) : model_(model) {
     placeholders_.push_back(eager::empty(model.runtime(), {1}, parameter.dtype()));
     last_trained_ = eager::alias(parameter);
   }
-  take_state_dict();
 }
 
 // A module's own parameters, then what it saves besides, then its children's.
 void AccelerateReferences::take_state_dict() {
+  if (model_.context().place != eager::Place::cuda) {
+    return;
+  }
   const nn::PackedWeights packed = nn::packed_weights(model_);
   const std::vector<nn::NamedTensor> parameters = nn::named_parameters(model_);
   const nn::QuantizedWeight* saved = nullptr;

@@ -11,9 +11,12 @@ namespace highwater::dist {
 
 class AccelerateReferences {
  public:
-  /// Before `model` is sharded. One on the device has its state dict taken, and a number put in
-  /// the place of each of the optimizer's parameters.
+  /// Before `model` is sharded. Of one on the device, a number is put in the place of each of the
+  /// optimizer's parameters.
   explicit AccelerateReferences(nn::Module& model);
+
+  /// Of a model on the device.
+  void take_state_dict();
 
   /// `params` are on the device now and are sharded next; the embedding's and the head's are kept.
   void keep_ends(const std::vector<eager::Tensor>& params);
@@ -22,8 +25,6 @@ class AccelerateReferences {
   void release();
 
  private:
-  void take_state_dict();
-
   nn::Module& model_;
   eager::TensorList placeholders_;  ///< of the optimizer's parameters
   eager::TensorList state_dict_;

@@ -8,6 +8,7 @@
 #include "workloads/nn/blocks.hpp"
 #include "workloads/optim/clip_grad.hpp"
 #include "workloads/optim/tensor_vector.hpp"
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -24,7 +25,9 @@ std::optional<DType> reduce_dtype(const Runtime& runtime, const TrainingPlan& pl
   const Fsdp& fsdp = plan.parallel.fsdp;
   const bool follows_parameters =
       !fsdp.reduce_dtype && fsdp.param_dtype && runtime.torch >= Release{2, 15};
-  return follows_parameters ? model_dtype(plan.precision) : fsdp.reduce_dtype;
+  const bool trains_wide = plan.lora.rank > 0 && !builds_adapters(plan);  // PEFT's are fp32
+  const DType trained = trains_wide ? DType::fp32 : model_dtype(plan.precision);
+  return follows_parameters ? trained : fsdp.reduce_dtype;
 }
 
 FsdpContext context_of(models::LanguageModel& model, const Parallelism& plan) {
@@ -79,7 +82,8 @@ bool hides_norm(const nn::Module& model) {
 FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, ModelOrder order)
     : model_(model),
       shared_{.context = context_of(model, plan), .states = {}},
-      resharding_(shared_.context.groups.shard, shard_place(plan).rank) {
+      resharding_(shared_.context.groups.shard, shard_place(plan).rank),
+      packed_(nn::packed_weights(model)) {
   model.runtime().counts_host_memory |= shared_.context.offload_to_cpu;
   shared_.keeps_root = keeps_root(model.runtime(), plan.fsdp.reshard);
   const ShardPlace place = shard_place(plan);
@@ -89,6 +93,8 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, Mo
   const bool is_on_meta = model.context().place == eager::Place::meta;
   if (runs_accelerate(model.context().plan.framework)) {
     references_.emplace(model);
+    upcast_trained();
+    references_->take_state_dict();
     ignore_integers();
   }
   for (nn::Module* block : blocks) {
@@ -110,11 +116,33 @@ FullyShard::FullyShard(models::LanguageModel& model, const Parallelism& plan, Mo
   }
 }
 
+// accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model: with mixed precision, but not around
+// 4-bit weights. Frozen weights keep their type.
+void FullyShard::upcast_trained() {
+  const TrainingPlan& plan = model_.context().plan;
+  if (!plan.parallel.fsdp.param_dtype || is_4bit(plan.quantization)) {
+    return;
+  }
+  const eager::NoGrad no_grad(model_.runtime());
+  for (const Tensor& parameter : nn::trainable_parameters(model_)) {
+    nn::convert_tensor(parameter, DType::fp32, Category::parameter);
+  }
+}
+
 // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model: 4-bit weights in integers stay whole.
 void FullyShard::ignore_integers() {
   for (const nn::NamedTensor& parameter : nn::named_parameters(model_)) {
     if (!is_floating_point(parameter.tensor.dtype())) {
       managed_.insert(parameter.tensor.get());
+    }
+  }
+}
+
+// What describes codes of 4 bits is no parameter.
+void FullyShard::bring_states_of(const std::vector<Tensor>& params) const {
+  for (const Tensor& parameter : params) {
+    if (const auto found = packed_.find(parameter.get()); found != packed_.end()) {
+      found->second->bring_state_to_cuda();
     }
   }
 }
@@ -147,6 +175,7 @@ void FullyShard::shard(const std::vector<nn::Module*>& modules, ShardPlace place
     collect_states(*module, managed_, managed);
   }
   move_states_to_device(managed);
+  bring_states_of(managed.params);
   if (references_) {
     references_->keep_ends(managed.params);
   }

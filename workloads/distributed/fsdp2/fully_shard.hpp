@@ -18,6 +18,7 @@
 #include "workloads/distributed/fsdp2/full_state_dict.hpp"
 #include "workloads/distributed/tensor_parallel/dtensor.hpp"
 #include "workloads/nn/backward_pass.hpp"
+#include "workloads/nn/packed_weights.hpp"
 #include "workloads/plan/fsdp_options.hpp"
 #include "workloads/strategy/wrapper.hpp"
 
@@ -59,7 +60,9 @@ class FullyShard : public Wrapper {
  private:
   void shard_ends(ShardPlace place, Reshard reshard);
   void shard(const std::vector<nn::Module*>& modules, ShardPlace place, AfterUse after_forward);
+  void upcast_trained();
   void ignore_integers();
+  void bring_states_of(const std::vector<eager::Tensor>& params) const;
   void sort_states();
   void fill(ShardPlace place, ModelOrder order);
   void to_empty(nn::Module& module);
@@ -74,6 +77,7 @@ class FullyShard : public Wrapper {
   models::LanguageModel& model_;
   FsdpState::Shared shared_;
   GroupResharding resharding_;
+  nn::PackedWeights packed_;
   std::unordered_set<const void*> managed_;         ///< parameters and buffers that have a group
   std::optional<AccelerateReferences> references_;  ///< while accelerate makes units
   std::unordered_map<const eager::TensorImpl*, FsdpParam*> param_of_;

@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "workloads/models/decoders/decoder.hpp"
-#include "workloads/models/decoders/experts.hpp"
 #include "workloads/models/decoders/family_dropout.hpp"
 #include "workloads/models/decoders/xielu.hpp"
+#include "workloads/models/experts/experts.hpp"
 #include "workloads/models/norm.hpp"
 #include "workloads/nn/layers.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "workloads/models/decoders/experts.hpp"
+#include "workloads/models/experts/experts.hpp"
 
 namespace highwater::models {
 

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "workloads/models/decoders/decoder.hpp"
-#include "workloads/models/decoders/experts.hpp"
+#include "workloads/models/decoders/listed_mixture.hpp"
+#include "workloads/models/experts/experts.hpp"
+#include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/families/mistral.hpp"
 
 namespace highwater::models {
@@ -93,6 +95,24 @@ class MixtralBlock : public FeedForward {
   MixtureOfExperts experts_;
 };
 
+ListedMixture listed_mixture_of(const MixtralConfig& config) {
+  return {.name = "block_sparse_moe",
+          .layers = ExpertLayerNames::w1_w2_w3,
+          .experts = config.num_local_experts,
+          .top_k = config.num_experts_per_tok,
+          .hidden = config.hidden_size,
+          .width = config.intermediate_size,
+          .activation = config.hidden_act,
+          .make_shared_expert = {}};
+}
+
+std::unique_ptr<FeedForward> make_mixture(Module* parent, const MixtralConfig& config) {
+  if (lists_experts(parent->context().plan)) {
+    return make_listed_mixture(parent, listed_mixture_of(config));
+  }
+  return std::make_unique<MixtralBlock>(parent, config);
+}
+
 }  // namespace
 
 LlamaConfig decoder_of(const MixtralConfig& config) {
@@ -114,9 +134,8 @@ LlamaConfig decoder_of(const MixtralConfig& config) {
 }
 
 std::unique_ptr<LanguageModel> make_model(nn::ModelContext& context, const MixtralConfig& config) {
-  return make_llama_with(context, decoder_of(config), [&](Module* parent) {
-    return std::make_unique<MixtralBlock>(parent, config);
-  });
+  return make_llama_with(context, decoder_of(config),
+                         [&](Module* parent) { return make_mixture(parent, config); });
 }
 
 }  // namespace highwater::models

@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "workloads/models/decoders/decoder.hpp"
-#include "workloads/models/decoders/expert_gate.hpp"
-#include "workloads/models/decoders/experts.hpp"
 #include "workloads/models/decoders/grouped_mixture.hpp"
+#include "workloads/models/decoders/listed_mixture.hpp"
+#include "workloads/models/experts/expert_gate.hpp"
+#include "workloads/models/experts/experts.hpp"
 #include "workloads/nn/layers.hpp"
+#include "workloads/plan/lora_targets.hpp"
 
 namespace highwater::models {
 
@@ -160,6 +162,26 @@ GroupedMixture grouped_mixture_of(const LlamaConfig& config) {
           .scales_late = config.code->mixture.gate == ExpertGateCode::grouped_late_scale};
 }
 
+FeedForwardMaker shared_expert_of(const LlamaConfig& config) {
+  const std::int64_t width = config.shared_expert_intermediate_size;
+  if (width == 0) {
+    return {};
+  }
+  return [&config, width](Module* parent) {
+    return make_gated_mlp(parent, "shared_expert", config, width);
+  };
+}
+
+ListedMixture listed_mixture_of(const LlamaConfig& config) {
+  return {.experts = config.num_experts,
+          .top_k = config.num_experts_per_tok,
+          .hidden = config.hidden_size,
+          .width = expert_width(config),
+          .normalizes = config.norm_topk_prob,
+          .activation = config.hidden_act,
+          .make_shared_expert = shared_expert_of(config)};
+}
+
 }  // namespace
 
 std::unique_ptr<FeedForward> make_feed_forward(Module* parent, std::int64_t layer,
@@ -169,6 +191,9 @@ std::unique_ptr<FeedForward> make_feed_forward(Module* parent, std::int64_t laye
   }
   if (is_grouped(config.code->mixture.gate)) {
     return make_grouped_mixture(parent, grouped_mixture_of(config), config);
+  }
+  if (lists_experts(parent->context().plan)) {
+    return make_listed_mixture(parent, listed_mixture_of(config));
   }
   return std::make_unique<SparseMixture>(parent, config);
 }

@@ -116,10 +116,13 @@ TensorList matmul_4bit_backward(eager::Node& node, TensorList& grads, const Quan
   return result;
 }
 
-Tensor empty_codes(const Tensor& weight, const Quantization& quantization) {
+Dims code_sizes(const Tensor& weight, const Quantization& quantization) {
   const std::int64_t codes_of_element = 2 * item_size(quantization.storage);
-  return eager::empty(weight.runtime(), {(weight.numel() + 1) / codes_of_element, 1},
-                      quantization.storage);
+  return {(weight.numel() + 1) / codes_of_element, 1};
+}
+
+Tensor empty_codes(const Tensor& weight, const Quantization& quantization) {
+  return eager::empty(weight.runtime(), code_sizes(weight, quantization), quantization.storage);
 }
 
 // QuantState.as_dict(packed=True) as JSON; a mean of nested scales that is not zero has more
@@ -164,6 +167,26 @@ FourBitWeight quantize_4bit(const Tensor& weight, const Quantization& quantizati
     packed.state.absmax = std::move(scales);
   }
   label(packed.state);
+  return packed;
+}
+
+FourBitWeight quantized_on_host(const Tensor& weight, const Quantization& quantization) {
+  const auto made = [&](const Dims& sizes, DType dtype) {
+    return eager::empty_on(weight.runtime(), eager::Place::host, sizes, dtype);
+  };
+  const std::int64_t blocks = blocks_of(weight.numel(), kBlockSize);
+  FourBitWeight packed;
+  QuantState& state = packed.state;
+  state.shape = weight.sizes();
+  state.dtype = weight.dtype();
+  packed.data = made(code_sizes(weight, quantization), quantization.storage);
+  state.code = made({kCodes}, DType::fp32);
+  state.absmax = made({blocks}, quantization.double_quant ? DType::uint8 : DType::fp32);
+  if (quantization.double_quant) {
+    state.offset = made({}, DType::fp32);
+    state.nested_absmax = made({blocks_of(blocks, kNestedBlockSize)}, DType::fp32);
+    state.nested_code = made({kDynamicCodes}, DType::fp32);
+  }
   return packed;
 }
 

@@ -40,6 +40,9 @@ struct FourBitWeight {
 FourBitWeight quantize_4bit(const eager::Tensor& weight, const Quantization& quantization,
                             DynamicMap& dynamic_map);
 
+/// The same of a weight on the host, where codes and state stay.
+FourBitWeight quantized_on_host(const eager::Tensor& weight, const Quantization& quantization);
+
 /// A weight whose codes and state a checkpoint holds, read from it: `weight` as it was before
 /// (Params4bit.from_prequantized, QuantState.from_dict).
 FourBitWeight read_4bit(const eager::Tensor& weight, const Quantization& quantization);

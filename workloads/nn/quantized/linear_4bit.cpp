@@ -52,6 +52,17 @@ std::vector<Tensor> Linear4Bit::saved_state() const {
   return {eager::clone(weight_.state.nested_code)};
 }
 
+// modules.py Params4bit.to: quant_state.to(device).
+void Linear4Bit::bring_state_to_cuda() const {
+  const QuantState& state = weight_.state;
+  for (const Tensor* part :
+       {&state.absmax, &state.code, &state.offset, &state.nested_absmax, &state.nested_code}) {
+    if (part->defined()) {
+      move_tensor_to_cuda(*part, Category::parameter);
+    }
+  }
+}
+
 Tensor Linear4Bit::dequantized() const {
   return dequantize_4bit(weight_.state);
 }

@@ -23,6 +23,8 @@ class Linear4Bit : public QuantizedWeight {
 
   [[nodiscard]] std::vector<Tensor> saved_state() const override;
 
+  void bring_state_to_cuda() const override;
+
  private:
   FourBitWeight weight_;
   DType compute_dtype_;

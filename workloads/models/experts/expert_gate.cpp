@@ -1,5 +1,5 @@
 // Qwen2MoeTopKRouter and its relatives (transformers 5.23): how each gate scores and chooses.
-#include "workloads/models/decoders/expert_gate.hpp"
+#include "workloads/models/experts/expert_gate.hpp"
 
 #include <utility>
 

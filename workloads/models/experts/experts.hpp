@@ -23,6 +23,16 @@ struct ExpertsShape {
 /// (act_fn(gate.float()) * up.float()).to(gate.dtype)
 Tensor wide_product(const nn::ActivationFunction& act_fn, const Tensor& gate, const Tensor& up);
 
+/// How many tokens each of `count` experts gets of those that chose, which are [tokens, top_k].
+std::vector<std::int64_t> tokens_of_experts(const TrainingPlan& plan, std::int64_t count,
+                                            const Tensor& chosen);
+
+/// Experts that got a token.
+std::int64_t experts_with_tokens(const std::vector<std::int64_t>& counts);
+
+/// final.index_add_(0, tokens, result.to(final.dtype))
+void add_to(const Tensor& total, const Tensor& tokens, const Tensor& result);
+
 /// Mixtral without its mixtures: a LLaMA whose feed-forward part is one expert's.
 LlamaConfig decoder_of(const MixtralConfig& config);
 

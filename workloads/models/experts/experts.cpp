@@ -1,4 +1,4 @@
-#include "workloads/models/decoders/experts.hpp"
+#include "workloads/models/experts/experts.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -51,12 +51,6 @@ Tensor tokens_of(eager::Runtime& runtime, std::int64_t count) {
   return eager::pointwise("remainder", {range}, DType::int64);
 }
 
-// final.index_add_(0, tokens, result.to(final.dtype))
-void add_to(const Tensor& total, const Tensor& tokens, const Tensor& result) {
-  const Tensor narrow = eager::to_dtype(result, total.dtype());
-  eager::index_add_(total, 0, tokens, narrow);
-}
-
 // _batched_linear: one matrix for each row.
 Tensor batched_linear(const Tensor& input, const Tensor& weight) {
   return eager::squeeze(eager::bmm(weight, eager::unsqueeze(input, -1)), -1);
@@ -98,11 +92,6 @@ SortedTokens sorted_tokens(const Tensor& hidden, const Tensor& chosen, const Ten
   return found;
 }
 
-// Experts that got a token.
-std::int64_t hits(const std::vector<std::int64_t>& counts) {
-  return std::ssize(counts) - std::ranges::count(counts, 0);
-}
-
 // inv_perm[perm] = torch.arange(...)
 Tensor inverse_order(const Tensor& order) {
   Tensor inverse = eager::empty_like(order);
@@ -115,6 +104,21 @@ Tensor zeros_like(const Tensor& self) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> tokens_of_experts(const TrainingPlan& plan, std::int64_t count,
+                                            const Tensor& chosen) {
+  return expert_counts(load_of_group(plan.moe_load, count, expert_data_group(plan.parallel).rank),
+                       {.tokens = chosen.size(0), .experts = count, .top_k = chosen.size(1)});
+}
+
+std::int64_t experts_with_tokens(const std::vector<std::int64_t>& counts) {
+  return std::ssize(counts) - std::ranges::count(counts, 0);
+}
+
+void add_to(const Tensor& total, const Tensor& tokens, const Tensor& result) {
+  const Tensor narrow = eager::to_dtype(result, total.dtype());
+  eager::index_add_(total, 0, tokens, narrow);
+}
 
 Tensor wide_product(const nn::ActivationFunction& act_fn, const Tensor& gate, const Tensor& up) {
   Tensor product;
@@ -164,10 +168,7 @@ Tensor MixtureOfExperts::operator()(const Tensor& hidden_states, const Tensor& c
 }
 
 std::vector<std::int64_t> MixtureOfExperts::counts(const Tensor& chosen) const {
-  const TrainingPlan& plan = context().plan;
-  return expert_counts(
-      load_of_group(plan.moe_load, shape_.count, expert_data_group(plan.parallel).rank),
-      {.tokens = chosen.size(0), .experts = shape_.count, .top_k = chosen.size(1)});
+  return tokens_of_experts(context().plan, shape_.count, chosen);
 }
 
 // The loop of the modelling file over the experts that were hit. Since 5.18 absent ones have a
@@ -185,7 +186,7 @@ Tensor MixtureOfExperts::loop(const Tensor& hidden, const Tensor& chosen,
     Tensor counts = eager::sum(expert_mask, {-1, -2}, eager::KeepDim::no);
     const Tensor is_hit = eager::compare("gt", {counts});
     counts.reset();
-    expert_hit = eager::nonzero(is_hit, hits(tokens));
+    expert_hit = eager::nonzero(is_hit, experts_with_tokens(tokens));
   }
   Tensor top_k_pos;
   Tensor token_idx;
@@ -265,7 +266,7 @@ Tensor MixtureOfExperts::batched(const Tensor& hidden, const Tensor& chosen,
 Tensor MixtureOfExperts::grouped(const Tensor& hidden, const Tensor& chosen,
                                  const Tensor& weights) const {
   SortedTokens tokens = sorted_tokens(hidden, chosen, weights, shape_.count);
-  const std::int64_t filled = hits(counts(chosen));
+  const std::int64_t filled = experts_with_tokens(counts(chosen));
   if (tokens.absent.defined()) {
     tokens.states = eager::masked_fill_(tokens.states, tokens.absent);
   }
