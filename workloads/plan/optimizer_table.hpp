@@ -45,6 +45,11 @@ const OptimizerRow* find_optimizer(std::string_view word);
 
 std::string_view word_of(OptimizerKind kind);
 
+/// Whether torch has a fused CUDA kernel of it.
+constexpr bool has_fused_kernel(OptimizerKind kind) {
+  return kind >= OptimizerKind::sgd && kind <= OptimizerKind::adamw;
+}
+
 /// An optimizer that is known by name only.
 struct UnmodelledOptimizer {
   std::string_view name;

@@ -91,8 +91,14 @@ bool keeps_framework(const OptionWords& words, const OptionWord& next) {
          is_one_of(find_word(words, "framework"), {"trainer", "trl-sft"});
 }
 
+bool trains_adapters(const OptionWords& given, const OptionWords& words) {
+  const std::string* const own = find_word(given, "lora");
+  const std::string* const rank = own != nullptr ? own : find_word(words, "lora");
+  return rank != nullptr && *rank != "0";
+}
+
 /// Mixed precision that one file asks for becomes that of the strategy that another names:
-/// DeepSpeed has its own, and accelerate makes the parameters that it shards fp32 (accelerate 1.15
+/// DeepSpeed has its own, and accelerate makes fp32 of what it shards and trains (accelerate 1.15
 /// utils/fsdp_utils.py fsdp2_prepare_model).
 void settle_precision(const OptionWords& given, OptionWords& words) {
   const std::string* const kind = find_word(words, "dp-kind");
@@ -104,9 +110,27 @@ void settle_precision(const OptionWords& given, OptionWords& words) {
   const bool is_mixed = word.starts_with("amp-") || word == "bf16+amp";
   if (kind->starts_with("zero") && is_mixed) {
     word = word == "amp-fp16" ? "fp16" : "bf16";
-  } else if (kind->starts_with("fsdp") && word == "bf16+amp" &&
+  } else if (kind->starts_with("fsdp") && word == "bf16+amp" && !trains_adapters(given, words) &&
              degree("dp", given, words) * degree("cp", given, words) > 1) {
     word = "amp-bf16";
+  }
+}
+
+bool is_of_axolotl(const PlanSource& source) {
+  return std::ranges::find(source.keys, "base_model", &SourceKey::key) != source.keys.end();
+}
+
+/// What a launcher says about how models are made goes for weights in 16 and 32 bits only
+/// (transformers 5.24, modeling_utils.py get_init_context; accelerate 1.15, utils/fsdp_utils.py
+/// fsdp2_prepare_model). axolotl's file says it of its own model.
+void settle_quantized(std::span<const PlanSource> sources, const OptionWords& given,
+                      OptionWords& words) {
+  const bool is_quantized =
+      find_word(words, "quantize") != nullptr || find_word(given, "quantize") != nullptr;
+  if (is_quantized && std::ranges::none_of(sources, is_of_axolotl)) {
+    std::erase_if(words, [](const OptionWord& word) {
+      return word.first == "init" || word.first == "zero-init";
+    });
   }
 }
 
@@ -152,6 +176,7 @@ OptionWords combined_words(std::span<const PlanSource> sources, const OptionWord
   }
   drop_sharding(given, words);
   settle_precision(given, words);
+  settle_quantized(sources, given, words);
   return shortest_words(std::move(words));
 }
 

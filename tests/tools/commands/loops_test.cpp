@@ -48,6 +48,37 @@ void check_peaks(const std::string& recording, const std::string& options,
 
 }  // namespace
 
+// transformers 5.24, accelerate 1.15, TRL 1.16, PEFT 0.21, DeepSpeed 0.19.8.
+TEST_CASE("loops: adapters over ranks have the peaks of the recording", "[cli][framework][lora]") {
+  const auto [recording, options] = GENERATE(table<std::string, std::string>({
+      {"accelerate-llama-lora-fsdp2x4",
+       "--framework accelerate-fsdp2 --precision bf16+amp --init cpu"},
+      {"accelerate-llama-lora-fsdp1x4",
+       "--framework accelerate-fsdp2 --dp-kind fsdp1 --precision bf16+amp --init cpu"},
+  }));
+  check_peaks(recording,
+              "llama.json --batch 2 --seq 512 --dp 4 --lora 16 --lora-targets q_proj,v_proj "
+              "--gpu h100-80 " +
+                  options,
+              {}, {.transformers = "5.24"});
+}
+
+// But for the mask that is sent with a batch.
+TEST_CASE("loops: TRL with ZeRO-3 has the peaks of the recording", "[cli][framework][lora]") {
+  check_peaks("sft-llama-lora-zero3x4",
+              "llama.json --batch 2 --seq 512 --dp 4 --lora 16 --lora-targets q_proj,v_proj "
+              "--gpu h100-80 --framework trl-sft --dp-kind zero3 --zero-init --init device",
+              {.reserved = 2e-3}, {.transformers = "5.24"});
+}
+
+TEST_CASE("loops: fully_shard over tensor parallelism has the peaks of the recording",
+          "[cli][framework]") {
+  check_peaks("parallelize-llama-fsdp2x4-tp2",
+              "llama.json --batch 2 --seq 256 --dp 4 --dp-kind fsdp2 --tp 2 --tp-kind dtensor "
+              "--init meta --param-dtype bf16 --reduce-dtype fp32 --gpu h100-80",
+              {}, {.transformers = "5.24"});
+}
+
 TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][framework]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({
       {"script-gpt2", "gpt2.json --batch 2 --seq 256 --init device"},

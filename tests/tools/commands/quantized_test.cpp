@@ -212,6 +212,36 @@ std::vector<Case> all_cases() {
 
 // Trainer and SFTTrainer make some numbers of 4 and 8 bytes in another order, and SFTTrainer sends
 // a mask of 2 * 512 numbers that nobody reads.
+// But for one block of 64 bytes.
+TEST_CASE("quantised: a mixture of transformers 4 is a list of linear layers", "[cli][quantized]") {
+  const auto recorded =
+      peaks_of(json_of("replay " + kQuantized + "script-mixtral-transformers4.57.hwt.xz")
+                   .at("devices")
+                   .at(0)
+                   .as_object());
+  const auto simulated = peaks_of(json_of(
+      "simulate --engine model --gpu h100-80 --torch 2.15 --transformers 4.57 --model " + kLoops +
+      "mixtral.json --batch 2 --seq 128 --precision bf16 --lora 16 --lora-targets q_proj,v_proj "
+      "--quantize nf4 --double-quant --prepare-kbit=false"));
+  CHECK(above(simulated, recorded, "allocated_bytes") <= 512);
+  CHECK(above(simulated, recorded, "reserved_bytes") == 0);
+}
+
+// transformers 4.46.3, modeling_utils.py _load_state_dict_into_meta_model: under FSDP each weight
+// leaves the GPU once it is quantised; 5.24 keeps all of them, 35 GB of Llama 2 70B.
+TEST_CASE("quantised: what a rank of FSDP1 loads depends on transformers", "[cli][quantized]") {
+  const auto loads = [](const std::string& releases) {
+    const auto run = json_of(
+        "simulate --model llama-2-70b --framework trl-sft --precision bf16+amp --quantize nf4 "
+        "--double-quant --quant-storage bf16 --lora 8 --dp 2 --dp-kind fsdp1 --offload both "
+        "--checkpoint full --checkpoint-impl reentrant --seq 1024 --gpu h100-80 " +
+        releases);
+    return run.at("peak").at("reserved_bytes").to_number<std::int64_t>() >> 30;
+  };
+  CHECK(loads("--torch 2.6 --transformers 4.46") < 22);
+  CHECK(loads("--torch 2.15 --transformers 5.24") > 32);
+}
+
 TEST_CASE("quantised: Trainer and SFTTrainer over several ranks", "[cli][quantized]") {
   constexpr std::int64_t kUnsimulated = 2 * 512 * 8 + 64;
   // The count of labels, divided in 8 bytes instead of 4, and of ZeRO-3's checks a byte.

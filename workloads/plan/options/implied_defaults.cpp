@@ -8,6 +8,7 @@
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/published_weights.hpp"
+#include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/rules/plan_problems.hpp"
 #include "workloads/plan/tensor_grid.hpp"
@@ -24,18 +25,20 @@ bool lacks_logits(const TrainingPlan& plan) {
          runs_ring_self_attention(plan.parallel);
 }
 
-/// Around quantised weights it leaves parameters in the types that they have: those of 16 bits.
-bool shards_quantized(const TrainingPlan& plan) {
-  const bool is_mixed = plan.precision == Precision::bf16_autocast ||
-                        (plan.framework != Framework::trainer && plan.precision == Precision::bf16);
-  return is_quantized(plan.quantization) && is_mixed;
+/// Weights that accelerate leaves in 16 bits: all of them around quantised ones, the frozen ones
+/// otherwise.
+bool shards_narrow(const TrainingPlan& plan) {
+  const bool is_narrow = plan.precision == Precision::bf16;
+  return plan.precision == Precision::bf16_autocast ||
+         (is_narrow && plan.framework == Framework::trl_sft) ||  // bf16=True by itself
+         (is_narrow && plan.framework != Framework::trainer && is_quantized(plan.quantization));
 }
 
 /// accelerate's plugin with mixed_precision bf16 keeps fp32 parameters and runs no autocast;
 /// Trainer runs its own.
 bool shards_by_accelerate(const TrainingPlan& plan) {
   const bool is_mixed =
-      plan.precision == Precision::amp_bf16 || shards_quantized(plan) ||
+      plan.precision == Precision::amp_bf16 || shards_narrow(plan) ||
       (plan.framework == Framework::accelerate_fsdp2 && plan.precision == Precision::fp32);
   const bool is_sharded = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
   return runs_accelerate(plan.framework) && is_sharded && is_mixed;
@@ -150,6 +153,10 @@ constexpr std::array kImpliedDefaults{
                      return runs_trainer(plan.framework) && !takes_fused_adamw(plan);
                    },
                    "default"},
+    // A framework's fused kernels are torch's, of the optimizers that have some.
+    ImpliedDefault{"optimizer-impl",
+                   [](const TrainingPlan& plan) { return !has_fused_kernel(plan.optimizer.kind); },
+                   "default"},
     // accelerate 1.15, utils/dataclasses.py: FullyShardedDataParallelPlugin.set_mixed_precision.
     ImpliedDefault{"param-dtype", shards_by_accelerate, "bf16"},
     ImpliedDefault{"reduce-dtype", shards_by_accelerate, "bf16"},
@@ -209,6 +216,16 @@ constexpr std::array kImpliedDefaults{
                             plan.checkpoint.kind == CheckpointKind::full;
                    },
                    "reentrant"},
+    // trl 1.16, trainer/sft_trainer.py __init__: of PEFT's models under ZeRO-3, whatever is asked
+    // for, in an argument that transformers reads until 5.22.
+    ImpliedDefault{"checkpoint-impl",
+                   [](const TrainingPlan& plan) {
+                     return plan.framework == Framework::trl_sft && plan.lora.rank > 0 &&
+                            plan.parallel.dp_kind == DataParallel::zero3 &&
+                            plan.checkpoint.kind != CheckpointKind::none &&
+                            release_of(plan.versions.transformers) < Release{5, 23};
+                   },
+                   "reentrant"},
     // trl 0.25, models/utils.py prepare_peft_model: weights that FSDP shards are left as they are.
     ImpliedDefault{"prepare-kbit",
                    [](const TrainingPlan& plan) {
@@ -265,7 +282,7 @@ constexpr std::array kImpliedDefaults{
     // transformers 5.12 modeling_utils.py get_correct_experts_implementation.
     ImpliedDefault{"experts",
                    [](const TrainingPlan& plan) {
-                     return plan.model_code == ModelCode::hf &&
+                     return plan.model_code == ModelCode::hf && !lists_experts(plan) &&
                             has_field(plan.model.config, FieldRole::experts) &&
                             release_of(plan.versions.torch) >= Release{2, 9};
                    },

@@ -83,6 +83,15 @@ void shorten_to_positions(TrainingPlan& plan) {
   }
 }
 
+/// Trainer's bf16=True and fp16=True are the engine's own mixed precision under DeepSpeed
+/// (transformers 5.24, integrations/deepspeed.py trainer_config_process: bf16.enabled).
+void leave_precision_to_engine(TrainingPlan& plan) {
+  if (!runs_trainer(plan.framework) || !uses_deepspeed(plan) || !is_autocast(plan.precision)) {
+    return;
+  }
+  plan.precision = compute_dtype(plan.precision) == DType::fp16 ? Precision::fp16 : Precision::bf16;
+}
+
 }  // namespace
 
 TrainingPlan read_plan_words(const OptionWords& given, std::vector<std::string>& problems,
@@ -125,6 +134,7 @@ void apply_implied_defaults(const OptionWords& given, TrainingPlan& plan) {
       static_cast<void>(option_called(row.option).set(plan, row.word));  // tested: none complains
     }
   }
+  leave_precision_to_engine(plan);
   if (find_word(given, "batch") == nullptr && splits_over_grid(plan.parallel)) {
     plan.batch = grid_batch_parts(plan.parallel);
   }

@@ -10,6 +10,7 @@
 #include <array>
 
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -59,6 +60,8 @@ bool has_no_fused_attention(const PlanFacts& f) {
          (is_attention(f, Attention::sdpa) && !runs_flash(f) && !runs_efficient(f));
 }
 
+constexpr std::array kPartsOfMask{parts::kCheckpointedBlocks, parts::kNoCache};
+
 constexpr std::array kContextParallelRules{
     Rule{[](const PlanFacts& f) {
            return shares(f) && has_field(f.plan->model.config, FieldRole::decoder_layers);
@@ -77,9 +80,10 @@ constexpr std::array kContextParallelRules{
     Rule{[](const PlanFacts& f) {
            return shares(f) && f.plan->framework == Framework::hf && makes_mask(*f.plan);
          },
-         "cp {cp} with checkpoint or use-cache false: without a cache transformers takes a rank's "
-         "positions for packed sequences and makes a mask, which context_parallel() refuses; omit "
-         "them, or use --framework accelerate-fsdp2, which drops the mask"},
+         "cp {cp} with {asked}: without a cache transformers takes a rank's positions for packed "
+         "sequences and makes a mask, which context_parallel() refuses; omit {asked}, or use "
+         "--framework accelerate-fsdp2, which drops the mask",
+         kPartsOfMask},
     Rule{[](const PlanFacts& f) {
            return keeps_scores(f) && !(runs_plain_loop(f) && f.plan->model_code == ModelCode::hf);
          },
@@ -126,6 +130,25 @@ bool wraps_in_layer(const PlanFacts& f) {
   return exchanges(f) && f.plan->parallel.cp_kind == ContextParallel::distributed_attention;
 }
 
+constexpr std::array kPartsOfGrid{parts::kTp, parts::kPp};
+
+constexpr std::array kPartsOfShares{parts::kEval, parts::kLoss, parts::kOffloadActivations,
+                                    parts::kMask};
+
+constexpr Part kTrainingFramework{
+    [](const PlanFacts& f) { return f.plan->framework != Framework::hf && f.plan->training; },
+    "framework {framework}"};
+
+constexpr std::array kPartsOfUlysses{
+    kTrainingFramework,        parts::kTp, parts::kPp, parts::kLoss, parts::kMask, parts::kNoCache,
+    parts::kCheckpointedBlocks};
+
+constexpr std::array kPartsOfRing{parts::kDp, parts::kTp, parts::kPp};
+
+constexpr std::array kPartsOfRingLoop{parts::kEval,      parts::kCheckpoint, parts::kLora,
+                                      parts::kAutocast,  parts::kLoss,       parts::kGradClip,
+                                      parts::kInBackward};
+
 constexpr std::array kContextParallelGaps{
     Rule{[](const PlanFacts& f) {
            return wraps_in_layer(f) && shape_of(f.plan->model).kv_heads % f.plan->parallel.cp != 0;
@@ -141,12 +164,10 @@ constexpr std::array kContextParallelGaps{
          },
          "cp with transformers' models: the simulation follows context_parallel() of PyTorch 2.12 "
          "and later; give --torch 2.12 or later"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return shares(f) && (p.tp > 1 || p.pp > 1);
-         },
-         "cp with tp or pp and transformers' models: not supported yet by the simulation; omit one "
-         "of them"},
+    Rule{[](const PlanFacts& f) { return shares(f); },
+         "cp with {asked} and transformers' models: not supported yet by the simulation; omit one "
+         "of them",
+         kPartsOfGrid},
     Rule{
         [](const PlanFacts& f) {
           const int parts = 2 * f.plan->parallel.cp;
@@ -155,48 +176,28 @@ constexpr std::array kContextParallelGaps{
         },
         "cp {cp}: a seq that is not a multiple of 2 * cp is not balanced over the ranks, which the "
         "simulation does not support yet; use a multiple"},
-    Rule{[](const PlanFacts& f) {
-           const TrainingPlan& plan = *f.plan;
-           return shares(f) &&
-                  (!plan.training || plan.loss.kind != LossKind::hf ||
-                   saves_on_cpu(plan.parallel) || plan.attention_mask != AttentionMask::none);
-         },
-         "cp with eval, another loss than hf, offload activations or an attention-mask: not "
-         "supported yet by the simulation with transformers' models; omit one of them"},
+    Rule{[](const PlanFacts& f) { return shares(f); },
+         "cp with {asked}: not supported yet by the simulation with transformers' models; omit "
+         "{asked}",
+         kPartsOfShares},
     Rule{[](const PlanFacts& f) {
            const CheckpointKind kind = f.plan->checkpoint.kind;
            return shares(f) && (kind == CheckpointKind::selective_op ||
                                 kind == CheckpointKind::selective_attention);
          },
-         "cp with checkpoint selective-op or selective-attention: not supported yet by the "
-         "simulation with transformers' models; use full"},
-    Rule{[](const PlanFacts& f) {
-           const TrainingPlan& plan = *f.plan;
-           const bool is_plain = plan.framework == Framework::hf || !plan.training;
-           return exchanges(f) &&
-                  (!is_plain || plan.parallel.tp > 1 || plan.parallel.pp > 1 ||
-                   plan.loss.kind != LossKind::hf || plan.attention_mask != AttentionMask::none ||
-                   !plan.use_cache || checkpoints_blocks(plan));
-         },
-         "cp-kind {cp_kind} with another framework than hf, tp, pp, another loss, a mask, "
-         "checkpoint "
-         "or use-cache false: not supported yet by the simulation; omit them"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return keeps_scores(f) && p.gpus() != p.cp;
-         },
-         "cp-kind ring-self-attention with dp, tp or pp: not supported yet by the simulation; omit "
-         "them"},
-    Rule{[](const PlanFacts& f) {
-           const TrainingPlan& plan = *f.plan;
-           const bool is_special = plan.checkpoint.kind != CheckpointKind::none ||
-                                   plan.lora.rank > 0 || is_autocast(plan.precision) ||
-                                   plan.loss.kind != LossKind::hf || plan.grad_clip.has_value() ||
-                                   plan.optimizer.in_backward || !plan.training;
-           return keeps_scores(f) && is_special;
-         },
-         "cp-kind ring-self-attention with eval, checkpoint, lora, autocast, another loss, "
-         "grad-clip or optimizer-in-backward: not supported yet by the simulation; omit them"},
+         "cp with checkpoint selective: not supported yet by the simulation with transformers' "
+         "models; use full"},
+    Rule{[](const PlanFacts& f) { return exchanges(f); },
+         "cp-kind {cp_kind} with {asked}: not supported yet by the simulation; omit {asked}",
+         kPartsOfUlysses},
+    Rule{[](const PlanFacts& f) { return keeps_scores(f); },
+         "cp-kind ring-self-attention with {asked}: not supported yet by the simulation; omit "
+         "{asked}",
+         kPartsOfRing},
+    Rule{[](const PlanFacts& f) { return keeps_scores(f); },
+         "cp-kind ring-self-attention with {asked}: not supported yet by the simulation; omit "
+         "{asked}",
+         kPartsOfRingLoop},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // DistributedDataParallel's communication hooks.
 #include <array>
 
+#include "workloads/plan/rules/option_parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -11,19 +12,27 @@ bool uses_power_sgd(const Ddp& ddp) {
   return ddp.comm_hook == DdpCommHook::powersgd;
 }
 
+constexpr std::array kPartsOfPowerSgd{
+    Part{[](const PlanFacts& f) { return f.plan->parallel.ddp.power_sgd.rank < 1; },
+         "powersgd-rank"},
+    Part{[](const PlanFacts& f) { return f.plan->parallel.ddp.power_sgd.start_iter < 0; },
+         "powersgd-start-iter"},
+    Part{[](const PlanFacts& f) {
+           return !(f.plan->parallel.ddp.power_sgd.min_compression_rate > 0);
+         },
+         "powersgd-min-rate"}};
+
 constexpr std::array kDdpRules{
     Rule{[](const PlanFacts& f) {
            const Ddp& ddp = f.plan->parallel.ddp;
            return !uses_power_sgd(ddp) && ddp.power_sgd != PowerSgd{};
          },
-         "powersgd-rank and other PowerSGD options: the PowerSGD hook is not enabled; add "
-         "--ddp-comm-hook powersgd"},
-    Rule{[](const PlanFacts& f) {
-           const PowerSgd& sgd = f.plan->parallel.ddp.power_sgd;
-           return sgd.rank < 1 || sgd.start_iter < 0 || !(sgd.min_compression_rate > 0);
-         },
-         "powersgd-rank, powersgd-start-iter, powersgd-min-rate: the value is out of range; use a "
-         "rank of at least 1, 0 or more iterations, and a rate above 0"},
+         "{asked}: the PowerSGD hook is not enabled; add --ddp-comm-hook powersgd",
+         parts::kPowerSgdOptions},
+    Rule{[](const PlanFacts& /*f*/) { return true; },
+         "{asked}: the value is out of range; use a rank of at least 1, 0 or more iterations, and "
+         "a rate above 0",
+         kPartsOfPowerSgd},
     Rule{[](const PlanFacts& f) {
            const Ddp& ddp = f.plan->parallel.ddp;
            const PowerSgd& sgd = ddp.power_sgd;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
 namespace {
+
+constexpr std::array kPartsOfNorms{parts::kGradClip, parts::kAmpFp16, parts::kKeepsGradients};
 
 constexpr std::array kDTensorRules{
     Rule{[](const PlanFacts& f) {
@@ -34,15 +37,14 @@ constexpr std::array kDTensorRules{
          },
          "sp with tp-kind dtensor: transformers passes attention its input by keyword, which "
          "PrepareModuleInput ignores; use --model-code torchtitan"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           const bool mixes = f.plan->grad_clip || f.plan->precision == Precision::amp_fp16 ||
-                              !f.plan->set_to_none;
-           return is_dtensor_parallel(p) && !p.sequence_parallel && mixes;
-         },
-         "grad-clip, precision amp-fp16, set-to-none false with tp-kind dtensor: without --sp the "
-         "norms are not DTensors, and PyTorch's multi-tensor operators cannot mix the two; add "
-         "--sp"},
+    Rule{
+        [](const PlanFacts& f) {
+          const Parallelism& p = f.plan->parallel;
+          return is_dtensor_parallel(p) && !p.sequence_parallel;
+        },
+        "{asked} with tp-kind dtensor: without --sp the norms are not split over tp, and PyTorch's "
+        "multi-tensor operators cannot mix the two; add --sp",
+        kPartsOfNorms},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_dtensor_parallel(p) && !p.sequence_parallel &&
@@ -65,15 +67,13 @@ constexpr std::array kDTensorRules{
          "tp with dp-kind fsdp2: tp already splits the rows of {model}'s embedding table, and "
          "fully_shard can split them further only evenly; use sizes whose product divides the "
          "vocabulary"},
-    Rule{
-        [](const PlanFacts& f) {
-          const OptimizerKind kind = f.plan->optimizer.kind;
-          const bool has_no_strategy = kind == OptimizerKind::adafactor ||
-                                       library_of(kind) == OptimizerLibrary::bitsandbytes;
-          return is_dtensor_parallel(f.plan->parallel) && has_no_strategy;
-        },
-        "optimizer adafactor, and those of bitsandbytes, with tp-kind dtensor: these optimizers do "
-        "not support DTensors; use another"},
+    Rule{[](const PlanFacts& f) {
+           const OptimizerKind kind = f.plan->optimizer.kind;
+           const bool has_no_strategy = kind == OptimizerKind::adafactor ||
+                                        library_of(kind) == OptimizerLibrary::bitsandbytes;
+           return is_dtensor_parallel(f.plan->parallel) && has_no_strategy;
+         },
+         "optimizer {optimizer} with tp-kind dtensor: it does not support DTensors; use another"},
 };
 
 }  // namespace

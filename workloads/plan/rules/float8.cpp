@@ -55,7 +55,8 @@ constexpr std::array kFloat8Gaps{
          "float8 with a mixture of experts: not supported yet by the simulation; use --engine "
          "torch, or omit it"},
     Rule{[](const PlanFacts& f) { return f.plan->float8 && f.plan->lora.rank > 0; },
-         "float8 with lora: not supported yet by the simulation; use --engine torch, or omit one"},
+         "float8 with lora: not supported yet by the simulation; use --engine torch, or omit one "
+         "of them"},
     Rule{[](const PlanFacts& f) { return f.plan->float8 && !has_whole_layers(f.plan->parallel); },
          "float8 over several GPUs: the simulation has it with DDP and fully_shard only; use "
          "--dp-kind ddp or fsdp2, or --engine torch"},

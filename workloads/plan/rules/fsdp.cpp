@@ -3,6 +3,7 @@
 #include <array>
 
 #include "workloads/plan/lora_targets.hpp"
+#include "workloads/plan/rules/option_parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -19,35 +20,28 @@ constexpr std::array kFsdpRules{
            const Parallelism& p = f.plan->parallel;
            return !is_sharded(p) && p.fsdp != Fsdp{} && !is_recent_torchtitan(*f.plan);
          },
-         "param-dtype, reduce-dtype, reshard, fsdp-units, dp-replicate, strategy, use-orig-params, "
-         "limit-all-gathers, forward-prefetch, backward-prefetch: these options apply only to "
-         "FSDP; add --dp with dp-kind fsdp1 or fsdp2"},
+         "{asked}: only FSDP has this; add --dp with dp-kind fsdp1 or fsdp2, or omit {them}",
+         parts::kFsdpOptions},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_sharded(p) && (p.fsdp.replicas < 1 || p.dp % p.fsdp.replicas != 0);
          },
          "dp-replicate {replicas}: the {dp} data-parallel ranks cannot be split evenly into that "
          "many replicas; use a divisor of {dp}"},
-    // accelerate 1.15, utils/fsdp_utils.py and accelerator.py: low precision is upcast if mixed is
-    // set.
-    Rule{[](const PlanFacts& f) {
-           return is_sharded(f.plan->parallel) && runs_accelerate(f.plan->framework) &&
-                  f.plan->precision == Precision::bf16_autocast &&
-                  !is_quantized(f.plan->quantization);
-         },
-         "precision bf16+amp with FSDP: accelerate makes the sharded parameters fp32; "
-         "use amp-bf16"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && torch_is_before(f, {2, 4});
          },
          "dp-kind fsdp2: PyTorch has fully_shard since 2.4; use a newer --torch, or fsdp1"},
+    // torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py _init_mp_dtypes: 2.8 asks it of the
+    // trained parameters only.
     Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->lora.rank > 0 &&
                   !builds_adapters(*f.plan) && has_pure_low_precision(*f.plan) &&
-                  !is_quantized(f.plan->quantization);
+                  !is_quantized(f.plan->quantization) && torch_is_before(f, {2, 8});
          },
          "lora with dp-kind fsdp2 and precision {precision}: PEFT creates adapters in fp32, and "
-         "fully_shard needs one dtype per group; use precision fp32 with param-dtype bf16"},
+         "before PyTorch 2.8 fully_shard needs one dtype of a group's parameters; use precision "
+         "fp32 with param-dtype bf16, or a newer --torch"},
     Rule{[](const PlanFacts& f) {
            return is_fsdp2(f.plan->parallel) && f.plan->optimizer.impl == OptimizerImpl::fused &&
                   is_any(f.plan->optimizer.kind, {OptimizerKind::sgd, OptimizerKind::sgd_momentum});
@@ -58,8 +52,7 @@ constexpr std::array kFsdpRules{
            return is_fsdp2(f.plan->parallel) && f.plan->optimizer.impl == OptimizerImpl::foreach &&
                   f.plan->optimizer.kind == OptimizerKind::adafactor;
          },
-         "optimizer-impl foreach with adafactor and dp-kind fsdp2: it fails on DTensors; use loop "
-         "or omit the option"},
+         "optimizer-impl foreach with adafactor and dp-kind fsdp2: it fails on DTensors; use loop"},
 };
 
 constexpr std::array kFsdp1Rules{
@@ -106,8 +99,8 @@ constexpr std::array kFsdp1Rules{
                    !p.fsdp.limit_all_gathers || p.fsdp.forward_prefetch ||
                    p.fsdp.backward_prefetch != BackwardPrefetch::pre);
          },
-         "strategy, use-orig-params, limit-all-gathers, forward-prefetch, backward-prefetch: these "
-         "options apply only to FSDP1; use dp-kind fsdp1"},
+         "{asked} with dp-kind {dp_kind}: only FSDP1 has this; use dp-kind fsdp1, or omit {them}",
+         parts::kFsdp1Options},
     Rule{[](const PlanFacts& f) {
            return is_fsdp1(f.plan->parallel) && f.plan->lora.rank > 0 &&
                   f.plan->parallel.fsdp.units != FsdpUnits::adapters &&

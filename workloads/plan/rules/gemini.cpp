@@ -2,11 +2,20 @@
 // given without it.
 #include <array>
 
+#include "workloads/plan/rules/option_parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
 namespace {
+
+constexpr std::array kPartsOfSearch{
+    Part{[](const PlanFacts& f) { return f.plan->parallel.gemini.search.smallest < 1; },
+         "gemini-min-chunk"},
+    Part{[](const PlanFacts& f) { return f.plan->parallel.gemini.search.range < 0; },
+         "gemini-search-range"},
+    Part{[](const PlanFacts& f) { return f.plan->parallel.gemini.search.step < 1; },
+         "gemini-search-step"}};
 
 constexpr std::array kGeminiRules{
     Rule{[](const PlanFacts& f) {
@@ -18,7 +27,7 @@ constexpr std::array kGeminiRules{
            const Parallelism& p = f.plan->parallel;
            return is_gemini(f) && p.dp > 1 && p.dp_kind != DataParallel::zero3;
          },
-         "dp-kind: Gemini shards parameters, gradients and optimizer states; use zero3"},
+         "dp {dp}: Gemini shards parameters, gradients and optimizer states; use dp-kind zero3"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_gemini(f) && p.tp > 1 && p.tp_kind != TensorParallel::colossalai;
@@ -39,23 +48,19 @@ constexpr std::array kGeminiRules{
     Rule{[](const PlanFacts& f) { return is_gemini(f) && f.plan->lora.rank > 0; },
          "lora with framework colossalai-gemini: frozen parameters outside chunks are not "
          "supported; omit one of them"},
-    Rule{[](const PlanFacts& f) {
-           const ChunkSearch& search = f.plan->parallel.gemini.search;
-           return search.smallest < 1 || search.range < 0 || search.step < 1;
-         },
-         "gemini-min-chunk, gemini-search-range, gemini-search-step: the value is out of range; "
-         "use at least 1 for the chunk and the step, and at least 0 for the range"},
+    Rule{[](const PlanFacts& /*f*/) { return true; },
+         "{asked}: the value is out of range; use at least 1 for the chunk and the step, and at "
+         "least 0 for the range",
+         kPartsOfSearch},
     Rule{[](const PlanFacts& f) {
            const Gemini& gemini = f.plan->parallel.gemini;
            return gemini.margin_share > 0 && gemini.placement != GeminiPlacement::automatic;
          },
          "gemini-margin-ratio: Colossal-AI ignores it without placement auto; add "
          "--gemini-placement auto"},
-    Rule{[](const PlanFacts& f) { return !is_gemini(f) && f.plan->parallel.gemini != Gemini{}; },
-         "gemini-min-chunk, gemini-search-range, gemini-search-step, gemini-gather-lone, "
-         "gemini-empty-cache, gemini-placement and its options: these options apply only to "
-         "Gemini; add --framework "
-         "colossalai-gemini"},
+    Rule{[](const PlanFacts& f) { return !is_gemini(f); },
+         "{asked}: only Gemini has this; add --framework colossalai-gemini, or omit {them}",
+         parts::kGeminiOptions},
 };
 
 }  // namespace

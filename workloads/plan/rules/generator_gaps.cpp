@@ -6,6 +6,7 @@
 #include "workloads/plan/model/classification.hpp"
 #include "workloads/plan/offload.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
@@ -30,13 +31,10 @@ bool is_of_one_gpu(OptimizerKind kind) {
          (kind >= OptimizerKind::nadam && kind <= OptimizerKind::muon);
 }
 
-/// A plain loop around a model of transformers, whose head scores sequences.
-bool classifies_plainly(const TrainingPlan& plan) {
-  const Parallelism& p = plan.parallel;
+/// A plain loop around a model of transformers.
+bool runs_plain_loop_of_hf(const TrainingPlan& plan) {
   const bool is_plain_loop = plan.framework == Framework::hf || plan.framework == Framework::torch;
-  return is_plain_loop && plan.model_code == ModelCode::hf && plan.loss.kind == LossKind::hf &&
-         p.tp == 1 && p.cp == 1 && (p.pp == 1 || pipelining::is_naive(p)) && plan.lora.rank == 0 &&
-         !is_quantized(plan.quantization) && plan.experts != Experts::deepspeed;
+  return is_plain_loop && plan.model_code == ModelCode::hf;
 }
 
 // torch's Muon on DTensors chooses layouts by rules of 2.15 (optim/dtensor_matrix.hpp), in plain
@@ -49,18 +47,66 @@ bool follows_sharded_muon(const PlanFacts& f) {
          p.pp == 1 && !offloads_params(p) && !torch_is_before(f, {2, 15});
 }
 
+constexpr std::array kPartsOfSequences{parts::kCp, parts::kEp};
+
+constexpr std::array kPartsOfTorchtitan{
+    parts::kPp, Part{[](const PlanFacts& f) {
+                       return f.plan->parallel.tp > 1 && !f.plan->parallel.sequence_parallel;
+                     },
+                     "tp without sp"}};
+
+constexpr std::array kPartsOfTpAndDp{parts::kAmpFp16, parts::kReplicas, parts::kInitCpu};
+
+constexpr std::array kPartsOfTp{parts::kLora, parts::kMasterWeights, parts::kInBackward,
+                                parts::kLossWithoutLogits, parts::kInitHalf};
+
+constexpr std::array kPartsOfFsdpOffload{parts::kTp, Part{[](const PlanFacts& f) {
+                                                            return is_fsdp1(f.plan->parallel) &&
+                                                                   f.plan->init == ModelInit::meta;
+                                                          },
+                                                          "init meta"}};
+
+constexpr std::array kPartsOfHostStep{parts::kAmpFp16, parts::kAdafactor};
+
+constexpr std::array kPartsOfFsdp1Offload{Part{[](const PlanFacts& f) {
+                                                 return f.plan->parallel.fsdp.strategy ==
+                                                        ShardingStrategy::no_shard;
+                                               },
+                                               "strategy no_shard"},
+                                          parts::kInBackward};
+
+constexpr std::array kPartsOfHooks{parts::kPp,
+                                   Part{[](const PlanFacts& f) {
+                                          return f.plan->optimizer.kind == OptimizerKind::adalomo &&
+                                                 f.plan->lora.rank > 0;
+                                        },
+                                        "lora, as it has states of frozen parameters as well"}};
+
+constexpr std::array kPartsOfClassification{
+    Part{[](const PlanFacts& f) { return !runs_plain_loop_of_hf(*f.plan); },
+         "framework {framework}"},
+    parts::kLoss,
+    parts::kTp,
+    parts::kCp,
+    Part{[](const PlanFacts& f) {
+           return f.plan->parallel.pp > 1 && !pipelining::is_naive(f.plan->parallel);
+         },
+         "pp"},
+    parts::kLora,
+    parts::kQuantized,
+    Part{[](const PlanFacts& f) { return f.plan->experts == Experts::deepspeed; },
+         "experts deepspeed"}};
+
 constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) {
            return f.plan->model.labels > 0 && !can_classify(family_name(f.plan->model));
          },
          "num-labels: the simulation has no ...ForSequenceClassification of this family; use "
          "--engine torch with a config.json whose architectures name it, or num-labels 0"},
-    Rule{
-        [](const PlanFacts& f) { return f.plan->model.labels > 0 && !classifies_plainly(*f.plan); },
-        "num-labels: the simulation has ...ForSequenceClassification in plain loops (--framework "
-        "hf or torch) with --loss hf, without tp, cp, staged pipelines, LoRA and quantised "
-        "weights; "
-        "omit these, or use num-labels 0"},
+    Rule{[](const PlanFacts& f) { return f.plan->model.labels > 0; },
+         "num-labels with {asked}: the simulation has ...ForSequenceClassification in plain loops "
+         "around transformers' models; omit {asked}, or use num-labels 0",
+         kPartsOfClassification},
     Rule{
         [](const PlanFacts& f) { return adapts_experts(*f.plan); },
         "lora-targets all-linear, or layers of experts or the router, with this mixture: PEFT puts "
@@ -73,8 +119,8 @@ constexpr std::array kGeneratorGaps{
            const Parallelism& p = f.plan->parallel;
            return is_recent_torchtitan(*f.plan) && (p.pp > 1 || (p.tp > 1 && !p.sequence_parallel));
          },
-         "torchtitan 0.3 with pp, or tp without sp: not supported yet by the simulation; use "
-         "--torchtitan 0.0"},
+         "torchtitan 0.3 with {asked}: not supported yet by the simulation; use --torchtitan 0.0",
+         kPartsOfTorchtitan},
     Rule{[](const PlanFacts& f) {
            return is_recent_torchtitan(*f.plan) && f.plan->loss.kind != LossKind::chunked;
          },
@@ -88,18 +134,19 @@ constexpr std::array kGeneratorGaps{
            const bool is_known = runs_megatron(f) || (shares_sequences && p.ep == 1) || is_mixture;
            return (p.cp > 1 || p.ep > 1) && !is_known;
          },
-         "cp, ep: the simulation supports these only for Megatron-Core's model, and cp for "
+         "{asked}: the simulation supports these only for Megatron-Core's model, and cp for "
          "torchtitan 0.3, accelerate and plain loops; use --framework megatron, torchtitan, "
-         "accelerate-fsdp2 or hf, omit them, or try 'highwater estimate'"},
+         "accelerate-fsdp2 or hf, omit {them}, or try 'highwater estimate'",
+         kPartsOfSequences},
     Rule{[](const PlanFacts& f) {
            return f.plan->framework == Framework::nemo && f.plan->parallel.ep > 1;
          },
          "ep with framework nemo: Apex's optimizer is modelled for a single group of ranks; use "
          "--framework megatron"},
     Rule{[](const PlanFacts& f) {
-           return f.plan->parallel.tp > 1 && !runs_megatron(f) && !is_gemini(f) &&
-                  !is_recent_torchtitan(*f.plan) && !is_dtensor_parallel(f.plan->parallel) &&
-                  !splits_over_grid(f.plan->parallel);
+           return f.plan->parallel.tp > 1 && f.plan->model_code != ModelCode::torchtune &&
+                  !runs_megatron(f) && !is_gemini(f) && !is_recent_torchtitan(*f.plan) &&
+                  !is_dtensor_parallel(f.plan->parallel) && !splits_over_grid(f.plan->parallel);
          },
          "tp: the simulation does not support this kind of tensor parallelism with this model "
          "code; use --tp-kind dtensor or --framework megatron, or try 'highwater estimate'"},
@@ -123,43 +170,33 @@ constexpr std::array kGeneratorGaps{
            return f.plan->parallel.loss_parallel && f.plan->loss.kind == LossKind::shift;
          },
          "loss shift with loss-parallel: not supported yet by the simulation; use loss flat"},
+    Rule{
+        [](const PlanFacts& f) {
+          const Parallelism& p = f.plan->parallel;
+          return is_dtensor_parallel(p) && p.dp > 1 && !is_fsdp2(p);
+        },
+        "tp with dp-kind {dp_kind}: the simulation has tensor parallelism beside fully_shard only; "
+        "use dp-kind fsdp2, or omit tp or dp"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return is_dtensor_parallel(p) && p.dp > 1 && !(is_fsdp2(p) && p.sequence_parallel);
+           return is_dtensor_parallel(p) && p.dp > 1;
          },
-         "tp with dp: the simulation supports this combination only with dp-kind fsdp2 and --sp; "
-         "use these, or omit tp or dp"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return is_dtensor_parallel(p) && p.dp > 1 &&
-                  (f.plan->precision == Precision::amp_fp16 || p.fsdp.replicas > 1 ||
-                   f.plan->init == ModelInit::cpu);
-         },
-         "precision amp-fp16, dp-replicate, init cpu with tp and dp: not supported yet by the "
-         "simulation; omit them"},
-    Rule{[](const PlanFacts& f) {
-           const TrainingPlan& plan = *f.plan;
-           const bool is_special = plan.lora.rank > 0 || plan.optimizer.master_weights ||
-                                   plan.optimizer.in_backward || fuses_head(plan.loss.kind) ||
-                                   plan.loss.kind == LossKind::chunked ||
-                                   plan.init == ModelInit::pretrained_half;
-           return is_dtensor_parallel(plan.parallel) && is_special;
-         },
-         "tp with lora, master-weights, optimizer-in-backward, a fused or chunked loss or init "
-         "pretrained-half: not supported yet by the simulation; omit one of them"},
+         "{asked} with tp and dp: not supported yet by the simulation; omit {them}",
+         kPartsOfTpAndDp},
+    Rule{[](const PlanFacts& f) { return is_dtensor_parallel(f.plan->parallel); },
+         "tp with {asked}: not supported yet by the simulation; omit tp, or {asked}", kPartsOfTp},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const bool is_zero3 = uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3;
            return offloads_params(p) && !is_sharded(p) && !is_zero3;
          },
-         "offload params, both: only FSDP and ZeRO-3 offload parameters; add --dp with dp-kind "
-         "fsdp1, fsdp2 or zero3"},
+         "offload {offload}: only FSDP and ZeRO-3 offload parameters; add --dp with dp-kind fsdp1, "
+         "fsdp2 or zero3"},
     Rule{[](const PlanFacts& f) {
            const bool is_other = runs_megatron(f) || is_gemini(f);
            return is_other && f.plan->parallel.offload != Offload::none;
          },
-         "offload with Megatron-Core's code or Gemini: not supported yet by the simulation; omit "
-         "it"},
+         "offload with framework {framework}: not supported yet by the simulation; omit it"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return p.offload == Offload::optimizer && !uses_deepspeed(*f.plan);
@@ -171,34 +208,20 @@ constexpr std::array kGeneratorGaps{
            return saves_on_cpu(p) && uses_deepspeed(*f.plan);
          },
          "offload activations with ZeRO: not supported yet by the simulation; use ddp or FSDP"},
+    Rule{[](const PlanFacts& f) { return fsdp_offloads(f.plan->parallel); },
+         "offload {offload} with {asked}: not supported yet by the simulation; omit one of them",
+         kPartsOfFsdpOffload},
+    Rule{[](const PlanFacts& f) { return fsdp_offloads(f.plan->parallel); },
+         "{asked} with offload {offload}: not supported yet by the simulation; change {them}, or "
+         "omit offload",
+         kPartsOfHostStep},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           const bool is_meta = is_fsdp1(p) && f.plan->init == ModelInit::meta;
-           return fsdp_offloads(p) && (p.tp > 1 || is_meta);
+           return fsdp_offloads(p) && is_fsdp1(p);
          },
-         "offload params with tp, or with fsdp1 and init meta: not supported yet by the "
-         "simulation; omit one of them"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return fsdp_offloads(p) && (f.plan->precision == Precision::amp_fp16 ||
-                                       f.plan->optimizer.kind == OptimizerKind::adafactor);
-         },
-         "precision amp-fp16, optimizer adafactor with offload params: not supported yet by the "
-         "simulation; omit one of them"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return fsdp_offloads(p) && is_fsdp1(p) &&
-                  (p.fsdp.strategy == ShardingStrategy::no_shard || f.plan->optimizer.in_backward);
-         },
-         "strategy no_shard, optimizer-in-backward with fsdp1 and offload params: not supported "
-         "yet by the simulation; omit one of them"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero3 &&
-                  f.plan->loss.kind == LossKind::trl;
-         },
-         "loss trl with dp-kind zero3: the head's weight is gathered in the loss, which the "
-         "simulation does not support yet; use zero2 or fsdp2"},
+         "{asked} with fsdp1 and offload {offload}: not supported yet by the simulation; omit one "
+         "of them",
+         kPartsOfFsdp1Offload},
     Rule{[](const PlanFacts& f) {
            return uses_deepspeed(*f.plan) && is_autocast(f.plan->precision);
          },
@@ -220,10 +243,8 @@ constexpr std::array kGeneratorGaps{
            return is_sharded && is_of_one_gpu(f.plan->optimizer.kind) &&
                   f.plan->optimizer.kind != OptimizerKind::muon;
          },
-         "optimizer of a package of its own, or of torch's nadam, radam, adamax, adadelta, "
-         "asgd and rprop, with shards of the parameters: not supported yet by the simulation; "
-         "record "
-         "the script instead (highwater record), or use ddp"},
+         "optimizer {optimizer} with shards of the parameters: not supported yet by the "
+         "simulation; record the script instead (highwater record), or use ddp"},
     Rule{
         [](const PlanFacts& f) {
           const Parallelism& p = f.plan->parallel;
@@ -235,13 +256,10 @@ constexpr std::array kGeneratorGaps{
         "the simulation knows of PyTorch 2.15 with fully_shard over one group of GPUs in a plain "
         "loop; use --torch 2.15 and dp-kind fsdp2 without dp-replicate, tp, cp, pp and offload, "
         "or --engine torch"},
-    Rule{[](const PlanFacts& f) {
-           return updates_by_hooks(f.plan->optimizer.kind) &&
-                  (f.plan->parallel.pp > 1 ||
-                   (f.plan->optimizer.kind == OptimizerKind::adalomo && f.plan->lora.rank > 0));
-         },
-         "optimizer lomo or adalomo with pp, adalomo with lora (it has states of frozen parameters "
-         "as well): not supported yet by the simulation; omit one of them"},
+    Rule{
+        [](const PlanFacts& f) { return updates_by_hooks(f.plan->optimizer.kind); },
+        "optimizer {optimizer} with {asked}: not supported yet by the simulation; omit one of them",
+        kPartsOfHooks},
     Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && f.plan->optimizer.kind == OptimizerKind::muon &&
                   f.plan->framework == Framework::nemo;
@@ -260,10 +278,6 @@ constexpr std::array kGeneratorGaps{
          "eval with DeepSpeed's ZeRO: nothing is trained; omit dp-kind"},
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.no_sync; },
          "no-sync with DeepSpeed's ZeRO: its engine counts micro-batches itself; omit no-sync"},
-    Rule{[](const PlanFacts& f) { return f.plan->parallel.zero.init && f.plan->lora.rank > 0; },
-         "lora with deepspeed.zero.Init(): not supported yet by the simulation; --zero-init=false "
-         "shows "
-         "the same steps, behind a start with the whole model on the GPU"},
     Rule{[](const PlanFacts& f) {
            const Checkpoint& checkpoint = f.plan->checkpoint;
            return is_gemini(f) && f.plan->parallel.tp > 1 &&

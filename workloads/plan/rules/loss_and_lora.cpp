@@ -13,38 +13,40 @@ bool has_decoder(const ModelConfig& config) {
   return has_field(config, FieldRole::decoder_layers);
 }
 
+constexpr std::array kPartsOfLora{
+    Part{[](const PlanFacts& f) { return f.plan->lora.dropout > 0; }, "lora-dropout"},
+    Part{[](const PlanFacts& f) { return !f.plan->lora.targets.empty(); }, "lora-targets"}};
+
 constexpr std::array kLossAndLoraRules{
     Rule{[](const PlanFacts& f) { return fuses_head(f.plan->loss.kind) && f.plan->keep_logits; },
-         "keep-logits with loss fused, trl: these losses never produce logits; omit one of them"},
+         "keep-logits with loss {loss}: this loss never produces logits; omit keep-logits, or use "
+         "loss hf"},
     Rule{[](const PlanFacts& f) {
            return f.plan->loss.kind == LossKind::chunked && f.plan->keep_logits;
          },
-         "keep-logits with loss chunked: the chunked loss drops each chunk of logits; omit one of "
-         "them"},
+         "keep-logits with loss chunked: the chunked loss drops each chunk of logits; omit "
+         "keep-logits, or use loss hf"},
     Rule{[](const PlanFacts& f) {
            return fuses_head(f.plan->loss.kind) &&
                   (f.plan->model_code == ModelCode::torchtitan ||
                    f.plan->model_code == ModelCode::torchtune ||
                    f.plan->model.config.family().traits.torchtitan_style);
          },
-         "loss fused, trl: these replace the loss inside transformers' classes, and this decoder "
-         "takes no labels; use model-code hf or another loss"},
+         "loss {loss}: it replaces the loss inside transformers' classes, and this decoder takes "
+         "no labels; use model-code hf or another loss"},
     Rule{[](const PlanFacts& f) {
            return (fuses_head(f.plan->loss.kind) || f.plan->loss.kind == LossKind::chunked) &&
                   has_decoder(f.plan->model.config);
          },
-         "loss fused, trl, chunked: not supported for T5; use loss hf"},
+         "loss {loss}: not supported for models with a decoder beside their encoder; use loss hf"},
     Rule{[](const PlanFacts& f) {
            return f.plan->init == ModelInit::pretrained_half &&
                   model_dtype(f.plan->precision) == DType::fp32;
          },
          "init pretrained-half: the model is converted to fp16 or bf16; set precision to one of "
          "them, or use init cpu"},
-    Rule{[](const PlanFacts& f) {
-           return f.plan->lora.rank == 0 &&
-                  (f.plan->lora.dropout > 0 || !f.plan->lora.targets.empty());
-         },
-         "lora-dropout, lora-targets: LoRA is not enabled; add --lora with a rank"},
+    Rule{[](const PlanFacts& f) { return f.plan->lora.rank == 0; },
+         "{asked}: LoRA is not enabled; add --lora with a rank, or omit {them}", kPartsOfLora},
     Rule{[](const PlanFacts& f) {
            return f.plan->lora.rank > 0 && f.plan->optimizer.param_groups == 2;
          },

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/plan/rules/option_parts.hpp"
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/torchtitan_release.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -19,35 +21,28 @@ bool divides_sequences(const PlanFacts& f, int parts) {
                              [parts](std::int64_t length) { return length % parts == 0; });
 }
 
+constexpr std::array kPartsOfPretraining{parts::kInit,  parts::kLoss,       parts::kLora,
+                                         parts::kCache, parts::kKeptLogits, parts::kMask,
+                                         parts::kEval};
+
 constexpr std::array kMegatronRules{
     Rule{[](const PlanFacts& f) {
            const bool is_program =
                f.plan->framework == Framework::megatron || f.plan->framework == Framework::nemo;
            return is_program && !runs_megatron(f);
          },
-         "framework megatron, nemo: these train Megatron-Core's model; omit model-code"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           Megatron options = p.megatron;
-           if (f.plan->experts == Experts::deepspeed) {
-             options.moe_capacity_factor.reset();  // which DeepSpeed's layer has as well
-           }
-           return !runs_megatron(f) && (options != Megatron{} || p.apex != Apex{});
-         },
-         "overlap-grad-reduce, overlap-param-gather, fp32-grads, wgrad-fusion, rope-fusion, "
-         "ddp-bucket-size, "
-         "vocab-divisor, muon-..., apex-...: these options apply only to Megatron-Core and NeMo; "
-         "add "
-         "--framework megatron or nemo"},
+         "framework {framework} with model-code {model_code}: it trains Megatron-Core's model; use "
+         "model-code megatron"},
+    Rule{[](const PlanFacts& f) { return !runs_megatron(f); },
+         "{asked}: only Megatron-Core and NeMo have this; add --framework megatron or nemo, or "
+         "omit {them}",
+         parts::kMegatronOptions},
     Rule{[](const PlanFacts& f) {
            return f.plan->framework != Framework::nemo && runs_megatron(f) &&
                   f.plan->parallel.apex != Apex{};
          },
-         "apex-bucket-mb, apex-remainders, apex-contiguous-grads: only NeMo uses Apex's "
-         "optimizer; add --framework nemo"},
-    Rule{[](const PlanFacts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
-         "model-code megatron: it keeps fp32 copies instead of using autocast; use precision bf16 "
-         "or fp16"},
+         "{asked}: only NeMo uses Apex's optimizer; add --framework nemo, or omit {them}",
+         parts::kApexOptions},
     Rule{
         [](const PlanFacts& f) { return runs_megatron(f) && f.plan->precision == Precision::fp32; },
         "model-code megatron with precision fp32: its fused softmax and flash attention support "
@@ -56,12 +51,13 @@ constexpr std::array kMegatronRules{
            return runs_megatron(f) && f.plan->framework == Framework::deepspeed;
          },
          "framework deepspeed with model-code megatron: DeepSpeed's engine is simulated only "
-         "around other models; omit model-code, or use --framework megatron"},
+         "around other models; use another model-code, or --framework megatron"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return runs_megatron(f) && p.tp > 1 && p.tp_kind != TensorParallel::megatron;
          },
-         "tp-kind with model-code megatron: the model splits its layers itself; omit tp-kind"},
+         "tp-kind {tp_kind} with model-code megatron: the model splits its layers itself; use "
+         "tp-kind megatron"},
     Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && f.plan->framework == Framework::nemo &&
                   f.plan->precision != Precision::bf16;
@@ -71,14 +67,10 @@ constexpr std::array kMegatronRules{
     Rule{[](const PlanFacts& f) { return runs_megatron(f) && is_autocast(f.plan->precision); },
          "precision {precision}: Megatron-LM converts the parameters and runs no autocast; use "
          "precision bf16 or fp16"},
-    Rule{[](const PlanFacts& f) {
-           return runs_megatron(f) &&
-                  (f.plan->init != ModelInit::device || f.plan->loss.kind != LossKind::hf ||
-                   f.plan->lora.rank > 0 || f.plan->use_cache || f.plan->keep_logits ||
-                   f.plan->attention_mask != AttentionMask::none || !f.plan->training);
-         },
-         "model-code megatron: pretraining creates the model on the device and computes its own "
-         "loss; omit init, loss, lora, use-cache, keep-logits, attention-mask and mode"},
+    Rule{[](const PlanFacts& f) { return runs_megatron(f); },
+         "model-code megatron with {asked}: pretraining makes the model on the device and computes "
+         "its own loss; omit {asked}",
+         kPartsOfPretraining},
     Rule{[](const PlanFacts& f) {
            return runs_megatron(f) &&
                   !is_any(f.plan->optimizer.kind,

@@ -2,6 +2,7 @@
 // Source: Megatron-Core 0.16.1, moe_layer.py, router.py, transformer_config.py.
 #include <array>
 
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -15,6 +16,11 @@ bool runs_deepspeed(const PlanFacts& f) {
 bool is_megatron_mixture(const PlanFacts& f) {
   return runs_megatron(f) && f.shape.experts > 0;
 }
+
+constexpr std::array kPartsOfLayer{
+    Part{[](const PlanFacts& f) { return f.plan->deepspeed_moe.noise != GateNoise::none; },
+         "moe-noise"},
+    Part{[](const PlanFacts& f) { return f.plan->deepspeed_moe.use_residual; }, "moe-residual"}};
 
 constexpr std::array kMixtureRules{
     Rule{[](const PlanFacts& f) {
@@ -57,12 +63,9 @@ constexpr std::array kMixtureRules{
          },
          "moe-load: no expert can receive more than all tokens, which is {experts} times the mean; "
          "use at most busiest:{experts}"},
-    Rule{[](const PlanFacts& f) {
-           const DeepspeedMoe& moe = f.plan->deepspeed_moe;
-           return !runs_deepspeed(f) && (moe.use_residual || moe.noise != GateNoise::none);
-         },
-         "moe-noise, moe-residual: these are arguments of DeepSpeed's layer; add --experts "
-         "deepspeed"},
+    Rule{[](const PlanFacts& f) { return !runs_deepspeed(f); },
+         "{asked}: only DeepSpeed's layer has this; add --experts deepspeed, or omit {them}",
+         kPartsOfLayer},
     Rule{[](const PlanFacts& f) {
            return runs_deepspeed(f) && f.shape.experts > 0 &&
                   family_name(f.plan->model) != "mixtral";
@@ -85,19 +88,23 @@ constexpr std::array kMixtureRules{
          "one number for each expert, or such a list for each group of ranks that share experts"},
 };
 
+constexpr std::array kPartsOfExperts{
+    parts::kFramework,
+    parts::kCp,
+    parts::kTp,
+    parts::kPp,
+    Part{[](const PlanFacts& f) { return f.plan->parallel.dp_kind != DataParallel::ddp; },
+         "dp-kind {dp_kind}"},
+    parts::kCheckpoint,
+    parts::kLora,
+    parts::kAutocast,
+    parts::kEval,
+    parts::kLoss};
+
 constexpr std::array kMixtureGaps{
-    Rule{[](const PlanFacts& f) {
-           const TrainingPlan& plan = *f.plan;
-           const Parallelism& p = plan.parallel;
-           const bool is_other = plan.framework != Framework::hf || p.cp > 1 || p.tp > 1 ||
-                                 p.pp > 1 || p.dp_kind != DataParallel::ddp;
-           const bool is_special = plan.checkpoint.kind != CheckpointKind::none ||
-                                   plan.lora.rank > 0 || is_autocast(plan.precision) ||
-                                   plan.loss.kind != LossKind::hf || !plan.training;
-           return runs_deepspeed(f) && (is_other || is_special);
-         },
-         "experts deepspeed with another framework than hf, cp, tp, pp, dp-kind, checkpoint, lora, "
-         "autocast, eval or another loss: not supported yet by the simulation; omit them"},
+    Rule{[](const PlanFacts& f) { return runs_deepspeed(f); },
+         "experts deepspeed with {asked}: not supported yet by the simulation; omit {asked}",
+         kPartsOfExperts},
 };
 
 }  // namespace

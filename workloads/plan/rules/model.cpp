@@ -43,10 +43,15 @@ std::int64_t lengths(const PlanFacts& f) {
 // 50 million requests, 1.2 GB of trace.
 constexpr long double kMostLayerPasses = 200'000;
 
+constexpr std::array kPartsOfLength{
+    Part{[](const PlanFacts& /*f*/) { return true; }, "steps {steps}"},
+    Part{[](const PlanFacts& f) { return f.plan->grad_accum > 1; }, "grad-accum {accum}"}};
+
 constexpr std::array kRanges{
     Rule{[](const PlanFacts& f) { return layer_passes(f) > kMostLayerPasses; },
-         "steps {steps} with grad-accum {accum}: the trace would exceed 50 million requests; use "
-         "fewer (3 steps show the steady state)"},
+         "{asked}: the trace would exceed 50 million requests; use fewer (3 steps show the steady "
+         "state)",
+         kPartsOfLength},
     Rule{[](const PlanFacts& f) {
            return torch_is_before(f, {2, 0});
          },
@@ -97,11 +102,16 @@ constexpr std::array kRanges{
          "lora: the rank must not be negative; use 1 or more, or 0 for no adapters"},
 };
 
+constexpr std::array kPartsOfInputs{
+    Part{[](const PlanFacts& f) { return f.plan->inputs.image.has_value(); }, "image-size"},
+    Part{[](const PlanFacts& f) { return f.plan->inputs.audio_seconds.has_value(); },
+         "audio-seconds"},
+    Part{[](const PlanFacts& f) { return f.plan->inputs.video_frames.has_value(); },
+         "video-frames"}};
+
 constexpr std::array kModelRules{
-    Rule{[](const PlanFacts& f) {
-           return is_given(f.plan->inputs) && !is_other(f.plan->model.config);
-         },
-         "image-size, audio-seconds, video-frames: {model} is fed tokens only; omit them"},
+    Rule{[](const PlanFacts& f) { return !is_other(f.plan->model.config); },
+         "{asked}: {model} is fed tokens only; omit {them}", kPartsOfInputs},
     Rule{[](const PlanFacts& f) {
            return f.plan->model.config.family().traits.position_table && f.shape.max_positions &&
                   f.longest > *f.shape.max_positions;

@@ -2,6 +2,7 @@
 // Which implementation each optimizer has was tried on the real release (`fused` of PyTorch 2.6).
 #include <array>
 
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -12,6 +13,10 @@ namespace {
 bool has_implementations(OptimizerKind kind) {
   return library_of(kind) <= OptimizerLibrary::torch && kind != OptimizerKind::muon;
 }
+
+constexpr std::array kPartsOfUpdates{parts::kInBackward, parts::kMasterWeights};
+
+constexpr std::array kPartsOfTraining{parts::kGradClip, parts::kMasterWeights, parts::kInBackward};
 
 constexpr std::array kOptimizerRules{
     Rule{[](const PlanFacts& f) {
@@ -30,9 +35,8 @@ constexpr std::array kOptimizerRules{
            return f.plan->optimizer.impl != OptimizerImpl::standard &&
                   !has_implementations(f.plan->optimizer.kind);
          },
-         "optimizer-impl: of torch's optimizers all but Muon have more than one implementation, "
-         "others "
-         "do not; omit the option"},
+         "optimizer-impl with optimizer {optimizer}: it has one implementation only; omit "
+         "optimizer-impl"},
     Rule{[](const PlanFacts& f) {
            return f.plan->precision == Precision::bf16 &&
                   is_any(f.plan->optimizer.kind,
@@ -41,7 +45,7 @@ constexpr std::array kOptimizerRules{
                           OptimizerKind::adagrad_8bit, OptimizerKind::adagrad_32bit,
                           OptimizerKind::lars_32bit});
          },
-         "optimizer of bitsandbytes with precision bf16: SGD, RMSprop, Adagrad and LARS have no "
+         "optimizer {optimizer} with precision bf16: SGD, RMSprop, Adagrad and LARS have no "
          "kernels for bf16 gradients; use amp-bf16 or another optimizer"},
     Rule{
         [](const PlanFacts& f) {
@@ -52,26 +56,23 @@ constexpr std::array kOptimizerRules{
     Rule{[](const PlanFacts& f) {
            return has_targets(f.plan->optimizer.kind) && f.plan->optimizer.master_weights;
          },
-         "master-weights with optimizer muon, those of GaLore or apollo-adamw: these choose among "
-         "the model's own parameters; omit one of them"},
-    Rule{
-        [](const PlanFacts& f) {
-          const Optimizer& o = f.plan->optimizer;
-          return updates_by_hooks(o.kind) && (o.in_backward || o.master_weights);
-        },
-        "optimizer-in-backward, master-weights with optimizer lomo or adalomo: these hook into the "
-        "model's own parameters and update them in the backward; omit the option"},
+         "master-weights with optimizer {optimizer}: it chooses among the model's own parameters; "
+         "omit one of them"},
+    Rule{[](const PlanFacts& f) { return updates_by_hooks(f.plan->optimizer.kind); },
+         "{asked} with optimizer {optimizer}: it hooks into the model's own parameters and updates "
+         "them in the backward; omit {them}",
+         kPartsOfUpdates},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return updates_by_hooks(f.plan->optimizer.kind) && is_ddp(p);
          },
-         "optimizer lomo or adalomo with dp-kind ddp: each parameter would be updated before its "
-         "gradient is summed over the ranks; use another optimizer"},
+         "optimizer {optimizer} with dp {dp}: each parameter would be updated before its gradient "
+         "is summed over the ranks; use another optimizer"},
     Rule{[](const PlanFacts& f) {
            return updates_by_hooks(f.plan->optimizer.kind) &&
                   f.plan->precision == Precision::amp_fp16;
          },
-         "optimizer lomo or adalomo with precision amp-fp16: GradScaler unscales only after the "
+         "optimizer {optimizer} with precision amp-fp16: GradScaler unscales only after the "
          "backward; use amp-bf16"},
     Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.kind == OptimizerKind::muon && !runs_megatron(f) &&
@@ -102,12 +103,8 @@ constexpr std::array kOptimizerRules{
          },
          "master-weights: with precision {precision} the parameters are already fp32; use bf16 or "
          "fp16, or omit the option"},
-    Rule{[](const PlanFacts& f) {
-           return f.plan->optimizer.kind == OptimizerKind::none &&
-                  (f.plan->optimizer.master_weights || f.plan->optimizer.in_backward);
-         },
-         "master-weights, optimizer-in-backward: there is no optimizer; choose one, or omit these "
-         "options"},
+    Rule{[](const PlanFacts& f) { return f.plan->optimizer.kind == OptimizerKind::none; },
+         "{asked}: there is no optimizer; choose one, or omit {them}", kPartsOfUpdates},
     // Trainer's limit, which it has by default, finds no gradients then.
     Rule{[](const PlanFacts& f) {
            return f.plan->optimizer.in_backward && f.plan->grad_clip &&
@@ -123,12 +120,8 @@ constexpr std::array kOptimizerRules{
          },
          "optimizer-in-backward with precision amp-fp16: GradScaler unscales only after the "
          "backward; use amp-bf16"},
-    Rule{[](const PlanFacts& f) {
-           return !f.plan->training && (f.plan->grad_clip || f.plan->optimizer.master_weights ||
-                                        f.plan->optimizer.in_backward);
-         },
-         "mode eval: grad-clip, master-weights and optimizer-in-backward apply only to training; "
-         "omit them"},
+    Rule{[](const PlanFacts& f) { return !f.plan->training; },
+         "{asked} with mode eval: it applies only to training; omit {them}", kPartsOfTraining},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "workloads/plan/offload.hpp"
+#include "workloads/plan/rules/option_parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -14,10 +15,45 @@ bool is_interleaved(const Parallelism& p) {
   return p.pp > 1 && p.schedule == PipelineSchedule::interleaved;
 }
 
+constexpr std::array kPartsOfSizes{
+    Part{[](const PlanFacts& f) { return !is_a_size(f.plan->parallel.dp); }, "dp"},
+    Part{[](const PlanFacts& f) { return !is_a_size(f.plan->parallel.tp); }, "tp"},
+    Part{[](const PlanFacts& f) { return !is_a_size(f.plan->parallel.pp); }, "pp"},
+    Part{[](const PlanFacts& f) { return !is_a_size(f.plan->parallel.cp); }, "cp"},
+    Part{[](const PlanFacts& f) { return !is_a_size(f.plan->parallel.ep); }, "ep"},
+    Part{[](const PlanFacts& f) { return !is_a_size(f.plan->parallel.chunks); }, "pp-chunks"}};
+
+constexpr std::array kPartsOfEvents{
+    Part{[](const PlanFacts& f) { return f.plan->parallel.event_lag < 0; }, "event-lag"},
+    Part{[](const PlanFacts& f) { return f.plan->parallel.event_queries < 0; }, "event-queries"}};
+
+constexpr std::array kPartsOfStage3{
+    Part{[](const PlanFacts& f) { return f.plan->parallel.zero.offload_ratio != 1; },
+         "offload-ratio"},
+    Part{[](const PlanFacts& f) {
+           return f.plan->parallel.zero.param_device == OffloadDevice::nvme;
+         },
+         "offload-param-device nvme"},
+    Part{[](const PlanFacts& f) {
+           return f.plan->parallel.zero.optimizer_device == OffloadDevice::nvme;
+         },
+         "offload-optimizer-device nvme"}};
+
+constexpr std::array kPartsOfDevices{
+    Part{[](const PlanFacts& f) {
+           return f.plan->parallel.zero.param_device == OffloadDevice::nvme &&
+                  !offloads_params(f.plan->parallel);
+         },
+         "offload-param-device"},
+    Part{[](const PlanFacts& f) {
+           return f.plan->parallel.zero.optimizer_device == OffloadDevice::nvme &&
+                  !offloads_optimizer(f.plan->parallel);
+         },
+         "offload-optimizer-device"}};
+
 constexpr std::array kParallelRules{
-    Rule{[](const PlanFacts& f) { return !sizes_are_sound(f.plan->parallel); },
-         "dp, tp, pp, cp, ep, pp-chunks: a size is out of range; use 1 to 1048576 ranks on each "
-         "axis"},
+    Rule{[](const PlanFacts& /*f*/) { return true; },
+         "{asked}: a size is out of range; use 1 to 1048576 ranks on each axis", kPartsOfSizes},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const long double gpus = static_cast<long double>(p.dp) * p.tp * p.pp * p.cp;
@@ -72,16 +108,12 @@ constexpr std::array kParallelRules{
            return cap && !(*cap > 0 && *cap <= 1e9);
          },
          "bucket-cap-mb: the size is out of range; use more than 0 and at most 1e9 MiB"},
-    Rule{[](const PlanFacts& f) {
-           return f.plan->parallel.event_lag < 0 || f.plan->parallel.event_queries < 0;
-         },
-         "event-lag, event-queries: the value must not be negative; use 0 or more"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return !is_ddp(p) && p.ddp != Ddp{};
-         },
-         "bucket-cap-mb, bucket-view, static-graph, find-unused-parameters, ddp-comm-hook: these "
-         "options apply only to DistributedDataParallel; add --dp with dp-kind ddp"},
+    Rule{[](const PlanFacts& /*f*/) { return true; },
+         "{asked}: the value must not be negative; use 0 or more", kPartsOfEvents},
+    Rule{
+        [](const PlanFacts& f) { return !is_ddp(f.plan->parallel); },
+        "{asked}: only DistributedDataParallel has this; add --dp with dp-kind ddp, or omit {them}",
+        parts::kDdpOptions},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return f.plan->framework == Framework::deepspeed &&
@@ -97,8 +129,8 @@ constexpr std::array kParallelRules{
     Rule{[](const PlanFacts& f) {
            return is_ddp(f.plan->parallel) && f.plan->optimizer.in_backward;
          },
-         "optimizer-in-backward with dp-kind ddp: each parameter would be updated before its "
-         "gradient is summed over the ranks; omit one of them"},
+         "optimizer-in-backward with dp {dp}: each parameter would be updated before its gradient "
+         "is summed over the ranks; omit one of them"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_ddp(p) && p.ddp.static_graph && p.no_sync && f.plan->grad_accum > 1;
@@ -124,44 +156,33 @@ constexpr std::array kParallelRules{
          "offload-ratio: DeepSpeed updates a part of the sub-groups on the GPU only beside its "
          "CPUAdam; add --offload optimizer or both, and --optimizer-impl deepspeed"},
     Rule{[](const PlanFacts& f) {
-           const Zero& zero = f.plan->parallel.zero;
-           const bool asks = zero.offload_ratio != 1 || zero.param_device == OffloadDevice::nvme ||
-                             zero.optimizer_device == OffloadDevice::nvme;
-           return uses_deepspeed(*f.plan) && f.plan->parallel.dp_kind != DataParallel::zero3 &&
-                  asks;
+           return uses_deepspeed(*f.plan) && f.plan->parallel.dp_kind != DataParallel::zero3;
          },
-         "offload-ratio, NVMe: only stage 3 has them (runtime/zero/config.py); use dp-kind zero3"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           const bool asks_params = p.zero.param_device == OffloadDevice::nvme;
-           const bool asks_optimizer = p.zero.optimizer_device == OffloadDevice::nvme;
-           return uses_deepspeed(*f.plan) && ((asks_params && !offloads_params(p)) ||
-                                              (asks_optimizer && !offloads_optimizer(p)));
-         },
-         "offload-param-device, offload-optimizer-device: they say where --offload keeps its part; "
-         "add --offload params, optimizer or both"},
+         "{asked}: only stage 3 has this (runtime/zero/config.py); use dp-kind zero3",
+         kPartsOfStage3},
+    Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan); },
+         "{asked}: it says where --offload keeps its part; add --offload params, optimizer or both",
+         kPartsOfDevices},
     Rule{[](const PlanFacts& f) {
            return f.plan->parallel.zero.init && f.plan->init != ModelInit::device;
          },
-         "zero-init with init cpu, meta or pretrained-half: deepspeed.zero.Init() creates "
-         "parameters on the device; omit one of them"},
-    Rule{[](const PlanFacts& f) {
-           return !uses_deepspeed(*f.plan) && f.plan->parallel.zero != Zero{};
-         },
-         "reduce-bucket-size and other ZeRO options: they apply only to DeepSpeed's ZeRO; add "
-         "--dp with dp-kind zero1, zero2 or zero3"},
+         "zero-init with init {init}: deepspeed.zero.Init() creates parameters on the device; omit "
+         "one of them"},
+    Rule{[](const PlanFacts& f) { return !uses_deepspeed(*f.plan); },
+         "{asked}: only DeepSpeed's ZeRO has this; add --dp with dp-kind zero1, zero2 or zero3, or "
+         "omit {them}",
+         parts::kZeroOptions},
     Rule{[](const PlanFacts& f) {
            return !uses_deepspeed(*f.plan) && f.plan->optimizer.impl == OptimizerImpl::deepspeed;
          },
          "optimizer-impl deepspeed: DeepSpeed's engine makes it; add --dp with dp-kind zero0, "
          "zero1, zero2 or zero3"},
     Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return uses_deepspeed(*f.plan) && p.dp_kind == DataParallel::zero0 &&
-                  (p.zero != Zero{} || p.offload != Offload::none);
+           return uses_deepspeed(*f.plan) && f.plan->parallel.dp_kind == DataParallel::zero0;
          },
-         "dp-kind zero0 with offload, reduce-bucket-size or other ZeRO options: the engine without "
-         "ZeRO has none of them; use dp-kind zero1, zero2 or zero3"},
+         "{asked} with dp-kind zero0: the engine without ZeRO has none of this; use dp-kind zero1, "
+         "zero2 or zero3, or omit {them}",
+         parts::kZeroOptions},
 };
 
 }  // namespace

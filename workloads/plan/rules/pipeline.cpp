@@ -5,6 +5,7 @@
 
 #include "workloads/plan/model/families/llama.hpp"
 #include "workloads/plan/pipeline/torch_schedule.hpp"
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -36,6 +37,8 @@ bool can_be_spread(const PlanFacts& f) {
   return f.plan->model_code == ModelCode::hf && !has_torchtitan_names(*f.plan) &&
          f.plan->experts != Experts::deepspeed;
 }
+
+constexpr std::array kPartsOfNaive{parts::kDp, parts::kTp};
 
 constexpr std::array kPipelineRules{
     Rule{[](const PlanFacts& f) {
@@ -76,13 +79,22 @@ constexpr std::array kPipelineRules{
          "pp with tp: the last stage's backward_one_chunk detaches the logits in place, which are "
          "a view unless they stay a DTensor (PyTorch 2.6: \"Can't detach views in-place\"); add "
          "--loss-parallel"},
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return is_naive(f) && p.dp * p.tp > 1;
-         },
-         "pp-schedule naive with dp or tp: one process drives all GPUs; use gpipe, 1f1b or "
-         "interleaved, or omit dp and tp"},
+    Rule{[](const PlanFacts& f) { return is_naive(f); },
+         "pp-schedule naive with {asked}: one process drives all GPUs; use gpipe, 1f1b or "
+         "interleaved, or omit {asked}",
+         kPartsOfNaive},
 };
+
+constexpr std::array kPartsOfStages{
+    Part{[](const PlanFacts& f) { return f.plan->parallel.ddp.find_unused; },
+         "find-unused-parameters"},
+    Part{[](const PlanFacts& f) { return f.plan->parallel.ddp.comm_hook != DdpCommHook::none; },
+         "ddp-comm-hook"}};
+
+constexpr std::array kPartsOfLoop{parts::kLora, parts::kInBackward, parts::kLossWithoutLogits,
+                                  parts::kInitHalf};
+
+constexpr std::array kPartsOfOutputs{parts::kMask, parts::kKeptLogits};
 
 constexpr std::array kPipelineGaps{
     Rule{[](const PlanFacts& f) {
@@ -105,20 +117,15 @@ constexpr std::array kPipelineGaps{
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && p.dp > 1 && !is_ddp(p) && !is_fsdp2(p);
          },
-         "pp with dp-kind fsdp1, zero1, zero2 or zero3: a stage of PyTorch 2.6 supports only "
-         "DistributedDataParallel and fully_shard; use dp-kind ddp or fsdp2"},
+         "pp with dp-kind {dp_kind}: a stage of PyTorch 2.6 supports only DistributedDataParallel "
+         "and fully_shard; use dp-kind ddp or fsdp2"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            return is_torch_pipeline(f) && is_fsdp2(p) && p.fsdp.replicas > 1;
          },
          "dp-replicate with pp: not supported yet by the simulation; omit one of them"},
-    Rule{[](const PlanFacts& f) {
-           const Ddp& ddp = f.plan->parallel.ddp;
-           return is_torch_pipeline(f) && is_ddp(f.plan->parallel) &&
-                  (ddp.find_unused || ddp.comm_hook != DdpCommHook::none);
-         },
-         "find-unused-parameters, ddp-comm-hook with pp: not supported yet by the simulation; omit "
-         "them"},
+    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f) && is_ddp(f.plan->parallel); },
+         "{asked} with pp: not supported yet by the simulation; omit {them}", kPartsOfStages},
     Rule{[](const PlanFacts& f) {
            return is_torch_pipeline(f) && is_dtensor_parallel(f.plan->parallel) &&
                   !has_torchtitan_names(*f.plan);
@@ -134,23 +141,13 @@ constexpr std::array kPipelineGaps{
         "precision {precision} with pp: a schedule's step would run both forward and backward "
         "under autocast, which the simulation does not support; use fp32 or bf16"},
     Rule{[](const PlanFacts& f) { return has_staged_pipeline(f) && !f.plan->training; },
-         "eval with pp: not supported yet by the simulation; omit one of them"},
-    Rule{
-        [](const PlanFacts& f) {
-          const TrainingPlan& plan = *f.plan;
-          return is_torch_pipeline(f) &&
-                 (plan.lora.rank > 0 || plan.optimizer.in_backward || fuses_head(plan.loss.kind) ||
-                  plan.loss.kind == LossKind::chunked || plan.init == ModelInit::pretrained_half);
-        },
-        "pp with lora, optimizer-in-backward, a fused or chunked loss or init pretrained-half: not "
-        "supported yet by the simulation; omit one of them"},
-    Rule{[](const PlanFacts& f) {
-           const TrainingPlan& plan = *f.plan;
-           return has_staged_pipeline(f) &&
-                  (plan.attention_mask != AttentionMask::none || plan.keep_logits);
-         },
-         "attention-mask and keep-logits with pp: not supported yet by the simulation unless "
-         "pp-schedule is naive; omit them"},
+         "mode eval with pp: not supported yet by the simulation; omit one of them"},
+    Rule{[](const PlanFacts& f) { return is_torch_pipeline(f); },
+         "pp with {asked}: not supported yet by the simulation; omit pp, or {asked}", kPartsOfLoop},
+    Rule{[](const PlanFacts& f) { return has_staged_pipeline(f); },
+         "{asked} with pp: not supported yet by the simulation unless pp-schedule is naive; omit "
+         "{them}",
+         kPartsOfOutputs},
 };
 
 }  // namespace

@@ -10,12 +10,14 @@
 #include <fmt/format.h>
 
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
 namespace {
 
+using plan_rules::Part;
 using plan_rules::PlanFacts;
 using plan_rules::Rule;
 
@@ -29,10 +31,60 @@ std::string_view precision_word(Precision precision) {
   return kWords[static_cast<std::size_t>(precision)];
 }
 
+std::string_view init_word(ModelInit init) {
+  constexpr std::array<std::string_view, 4> kWords{"device", "cpu", "meta", "pretrained-half"};
+  return kWords[static_cast<std::size_t>(init)];
+}
+
 std::string_view attention_word(Attention attention) {
   constexpr std::array<std::string_view, 7> kWords{
       "eager", "sdpa", "sdpa-flash", "sdpa-efficient", "sdpa-math", "sdpa-cudnn", "flex"};
   return kWords[static_cast<std::size_t>(attention)];
+}
+
+std::string_view offload_word(Offload offload) {
+  constexpr std::array<std::string_view, 5> kWords{"none", "optimizer", "params", "both",
+                                                   "activations"};
+  return kWords[static_cast<std::size_t>(offload)];
+}
+
+std::string_view model_code_word(ModelCode code) {
+  constexpr std::array<std::string_view, 4> kWords{"hf", "torchtitan", "torchtune", "megatron"};
+  return kWords[static_cast<std::size_t>(code)];
+}
+
+std::string_view loss_word(LossKind kind) {
+  constexpr std::array<std::string_view, 6> kWords{"hf",      "shift", "flat",
+                                                   "chunked", "fused", "trl"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::string_view framework_word(Framework framework) {
+  constexpr std::array<std::string_view, 12> kWords{"torch",
+                                                    "hf",
+                                                    "trainer",
+                                                    "trl-sft",
+                                                    "accelerate-fsdp2",
+                                                    "torchtitan",
+                                                    "torchtune",
+                                                    "lightning",
+                                                    "deepspeed",
+                                                    "megatron",
+                                                    "nemo",
+                                                    "colossalai-gemini"};
+  return kWords[static_cast<std::size_t>(framework)];
+}
+
+std::string_view dp_kind_word(DataParallel kind) {
+  constexpr std::array<std::string_view, 7> kWords{"ddp",   "zero0", "zero1", "zero2",
+                                                   "zero3", "fsdp1", "fsdp2"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::string_view tp_kind_word(TensorParallel kind) {
+  constexpr std::array<std::string_view, 6> kWords{"megatron", "colossalai", "dtensor",
+                                                   "2d",       "2.5d",       "3d"};
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 std::string_view cp_kind_word(ContextParallel kind) {
@@ -41,11 +93,24 @@ std::string_view cp_kind_word(ContextParallel kind) {
   return kWords[static_cast<std::size_t>(kind)];
 }
 
-std::string fill_in(std::string_view message, const PlanFacts& f) {
+/// What the plan has of a rule's parts, and how a remedy calls it.
+struct Asked {
+  std::string words;
+  std::string_view pronoun = "it";
+};
+
+std::string fill_in(std::string_view message, const PlanFacts& f, const Asked& asked) {
   const TrainingPlan& plan = *f.plan;
   return fmt::format(
-      fmt::runtime(message), fmt::arg("batch", plan.batch), fmt::arg("seq", f.longest),
-      fmt::arg("steps", plan.steps), fmt::arg("accum", plan.grad_accum),
+      fmt::runtime(message), fmt::arg("asked", asked.words), fmt::arg("them", asked.pronoun),
+      fmt::arg("offload", offload_word(plan.parallel.offload)),
+      fmt::arg("model_code", model_code_word(plan.model_code)),
+      fmt::arg("loss", loss_word(plan.loss.kind)),
+      fmt::arg("framework", framework_word(plan.framework)),
+      fmt::arg("dp_kind", dp_kind_word(plan.parallel.dp_kind)),
+      fmt::arg("tp_kind", tp_kind_word(plan.parallel.tp_kind)),
+      fmt::arg("optimizer", word_of(plan.optimizer.kind)), fmt::arg("batch", plan.batch),
+      fmt::arg("seq", f.longest), fmt::arg("steps", plan.steps), fmt::arg("accum", plan.grad_accum),
       fmt::arg("lengths", plan.seq.size()), fmt::arg("n", plan.checkpoint.n),
       fmt::arg("model", plan.model.name), fmt::arg("family", family_name(plan.model)),
       fmt::arg("layers", f.shape.layers), fmt::arg("positions", f.shape.max_positions.value_or(0)),
@@ -56,17 +121,57 @@ std::string fill_in(std::string_view message, const PlanFacts& f) {
       fmt::arg("ep", plan.parallel.ep), fmt::arg("cp", plan.parallel.cp),
       fmt::arg("cp_kind", cp_kind_word(plan.parallel.cp_kind)), fmt::arg("gpu", plan.gpu.name),
       fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
-      fmt::arg("precision", precision_word(plan.precision)),
+      fmt::arg("precision", precision_word(plan.precision)), fmt::arg("init", init_word(plan.init)),
       fmt::arg("attention", attention_word(plan.attention)));
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string list;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_last = i + 1 == words.size();
+    list += (i == 0 ? "" : is_last ? " and " : ", ") + words[i];
+  }
+  return list;
+}
+
+Asked asked_of(std::span<const Part> parts, const PlanFacts& facts) {
+  std::vector<std::string> words;
+  for (const Part& part : parts) {
+    if (part.is_in(facts)) {
+      words.push_back(fill_in(part.words, facts, {}));
+    }
+  }
+  return {.words = listed(words), .pronoun = words.size() > 1 ? "them" : "it"};
 }
 
 void check(std::span<const Rule> rules, const PlanFacts& facts,
            std::vector<std::string>& problems) {
   for (const Rule& rule : rules) {
-    if (rule.is_broken(facts)) {
-      problems.push_back(fill_in(rule.message, facts));
+    if (!rule.is_broken(facts)) {
+      continue;
+    }
+    const Asked asked = asked_of(rule.parts, facts);
+    if (rule.parts.empty() || !asked.words.empty()) {
+      problems.push_back(fill_in(rule.message, facts, asked));
     }
   }
+}
+
+std::string_view subject_of(std::string_view problem) {
+  return problem.substr(0, problem.find_first_of(" :,"));
+}
+
+/// Of what is wrong with one option, the first: the others may be gone when that is mended.
+std::vector<std::string> first_of_each_option(const std::vector<std::string>& problems) {
+  std::vector<std::string> first;
+  for (const std::string& problem : problems) {
+    const bool is_new = std::ranges::none_of(
+        first, [&](const std::string& other) { return subject_of(other) == subject_of(problem); });
+    if (is_new) {
+      first.push_back(problem);
+    }
+  }
+  return first;
 }
 
 /// What the model's Python code cannot do of its configuration.
@@ -121,7 +226,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   if (plan_rules::sizes_are_sound(plan.parallel)) {
     check(plan_rules::mixture_rules(), facts, problems);
   }
-  return problems;
+  return first_of_each_option(problems);
 }
 
 std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
@@ -135,7 +240,7 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   check(plan_rules::tensor_grid_gaps(), facts, gaps);
   check(plan_rules::context_parallel_gaps(), facts, gaps);
   check(plan_rules::mixture_gaps(), facts, gaps);
-  return gaps;
+  return first_of_each_option(gaps);
 }
 
 bool supports_sdpa(const TrainingPlan& plan) {

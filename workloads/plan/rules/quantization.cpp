@@ -62,14 +62,17 @@ bool is_converted_storage(const PlanFacts& f) {
   return is_floating_point(storage) && param_dtype && *param_dtype != storage;
 }
 
+constexpr std::array kPartsOf4Bit{
+    Part{[](const PlanFacts& f) { return f.plan->quantization.double_quant; }, "double-quant"},
+    Part{[](const PlanFacts& f) { return f.plan->quantization.storage != DType::uint8; },
+         "quant-storage"},
+    Part{[](const PlanFacts& f) { return f.plan->quantization.compute_dtype.has_value(); },
+         "quant-compute-dtype"}};
+
 constexpr std::array kQuantizationRules{
-    Rule{[](const PlanFacts& f) {
-           const Quantization& q = f.plan->quantization;
-           return !is_4bit(q) &&
-                  (q.double_quant || q.storage != DType::uint8 || q.compute_dtype.has_value());
-         },
-         "double-quant, quant-storage, quant-compute-dtype: they belong to 4-bit weights; add "
-         "--quantize nf4 or fp4, or omit them"},
+    Rule{[](const PlanFacts& f) { return !is_4bit(f.plan->quantization); },
+         "{asked}: only 4-bit weights have this; add --quantize nf4 or fp4, or omit {them}",
+         kPartsOf4Bit},
     Rule{[](const PlanFacts& f) {
            return is_quantized_plan(f) && f.plan->training && f.plan->lora.rank == 0;
          },
@@ -84,10 +87,10 @@ constexpr std::array kQuantizationRules{
          "kept whatever is asked for; omit quantize, or delete the field"},
     Rule{[](const PlanFacts& f) {
            return is_quantized_plan(f) && !builds_quantized(*f.plan) &&
-                  f.plan->init != ModelInit::cpu;
+                  f.plan->init != ModelInit::cpu && !quantizes_on_host(*f.plan);
          },
-         "quantize with init device, meta, pretrained-half: weights are quantised while "
-         "from_pretrained() brings them to the device; omit init"},
+         "init {init} with quantize: from_pretrained() reads weights on the host and quantises "
+         "them one by one; use init cpu"},
     // bitsandbytes 0.50.2, nn/modules.py Linear8bitLt.forward: self.weight.CB of a parameter that
     // fully_shard made.
     Rule{[](const PlanFacts& f) {

@@ -5,13 +5,9 @@
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::plan_rules {
-namespace {
-
 bool is_a_size(int size) {
   return size >= 1 && size <= kMostGpus;
 }
-
-}  // namespace
 
 DType compute_dtype(const PlanFacts& f) {
   const Parallelism& p = f.plan->parallel;

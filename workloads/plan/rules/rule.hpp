@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include "traces/release.hpp"
@@ -29,11 +30,19 @@ struct PlanFacts {
   std::int64_t longest = 0;  ///< tokens of the longest sequence
 };
 
+/// A part of a plan, in the words of its option. They can name facts in braces.
+struct Part {
+  bool (*is_in)(const PlanFacts& f);
+  std::string_view words;
+};
+
 /// One row: when the rule is broken, and the message that says what to do. The message can name
-/// facts in braces.
+/// facts in braces. With `parts` it is broken only by those of them that the plan has: {asked} in
+/// the message, and {them} ("it" or "them").
 struct Rule {
   bool (*is_broken)(const PlanFacts& f);
   std::string_view message;
+  std::span<const Part> parts = {};
 };
 
 /// No axis can sensibly have more ranks than this.
@@ -69,6 +78,9 @@ bool is_sharded(const Parallelism& p);
 
 /// Tensor parallelism by DTensors, over more than one rank.
 bool is_dtensor_parallel(const Parallelism& p);
+
+/// Whether an axis can have so many ranks or parts.
+bool is_a_size(int size);
 
 /// Every axis has from 1 to kMostGpus ranks or parts: quotients and products make sense.
 bool sizes_are_sound(const Parallelism& p);

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -59,16 +60,20 @@ constexpr std::array kTensorGridRules{
            return splits_over_grid(f.plan->parallel) && f.shape.heads > 0 &&
                   family_name(f.plan->model) != "gpt2";
          },
-         "tp-kind 2d, 2.5d, 3d: Colossal-AI's layers have LayerNorm, learned positions and gelu; "
-         "use a GPT-2 model"},
+         "tp-kind {tp_kind}: Colossal-AI's layers have LayerNorm, learned positions and gelu; use "
+         "a GPT-2 model"},
 };
 
+constexpr std::array kPartsOfGridAxes{parts::kDp, parts::kPp, parts::kCp};
+
+constexpr std::array kPartsOfGridLoop{parts::kCheckpoint, parts::kLora,     parts::kAutocast,
+                                      parts::kLoss,       parts::kGradClip, parts::kInBackward,
+                                      parts::kMask};
+
 constexpr std::array kTensorGridGaps{
-    Rule{[](const PlanFacts& f) {
-           const Parallelism& p = f.plan->parallel;
-           return splits_over_grid(p) && p.gpus() != p.tp;
-         },
-         "tp-kind 2d, 2.5d, 3d with dp, pp or cp: not supported yet by the simulation; omit them"},
+    Rule{[](const PlanFacts& f) { return splits_over_grid(f.plan->parallel); },
+         "tp-kind {tp_kind} with {asked}: not supported yet by the simulation; omit {asked}",
+         kPartsOfGridAxes},
     Rule{[](const PlanFacts& f) {
            const TrainingPlan& plan = *f.plan;
            const bool is_plain_loop =
@@ -76,26 +81,17 @@ constexpr std::array kTensorGridGaps{
            return splits_over_grid(plan.parallel) &&
                   !(is_plain_loop && plan.model_code == ModelCode::hf);
          },
-         "tp-kind 2d, 2.5d, 3d: the simulation has a plain loop around Colossal-AI's GPT; use "
+         "tp-kind {tp_kind}: the simulation has a plain loop around Colossal-AI's GPT; use "
          "--framework hf or torch"},
-    Rule{[](const PlanFacts& f) {
-           const TrainingPlan& plan = *f.plan;
-           const bool is_special = plan.checkpoint.kind != CheckpointKind::none ||
-                                   plan.lora.rank > 0 || is_autocast(plan.precision) ||
-                                   plan.loss.kind != LossKind::hf || plan.grad_clip.has_value() ||
-                                   plan.optimizer.in_backward ||
-                                   plan.attention_mask != AttentionMask::none;
-           return splits_over_grid(plan.parallel) && is_special;
-         },
-         "tp-kind 2d, 2.5d, 3d with checkpoint, lora, autocast, another loss, grad-clip, "
-         "optimizer-in-backward or an attention mask: not supported yet by the simulation; omit "
-         "them"},
+    Rule{[](const PlanFacts& f) { return splits_over_grid(f.plan->parallel); },
+         "tp-kind {tp_kind} with {asked}: not supported yet by the simulation; omit {asked}",
+         kPartsOfGridLoop},
     Rule{[](const PlanFacts& f) {
            return splits_over_grid(f.plan->parallel) &&
                   shape_of(f.plan->model).vocab <= kSmallVocabulary;
          },
-         "tp-kind 2d, 2.5d, 3d: a vocabulary of at most 2048 tokens has other layers in "
-         "Colossal-AI, which are not supported yet by the simulation; use a larger one"},
+         "tp-kind {tp_kind}: a vocabulary of at most 2048 tokens has other layers in Colossal-AI, "
+         "which are not supported yet by the simulation; use a larger one"},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/published_weights.hpp"
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -27,6 +28,8 @@ bool runs_torchtune_recipe(const PlanFacts& f) {
   return f.plan->framework == Framework::torchtune;
 }
 
+constexpr std::array kPartsOfBatch{parts::kCache, parts::kMask};
+
 constexpr std::array kTorchtuneRules{
     Rule{[](const PlanFacts& f) {
            return has_torchtune_decoder(f) && f.longest > f.shape.max_positions.value_or(f.longest);
@@ -38,12 +41,10 @@ constexpr std::array kTorchtuneRules{
          },
          "attention eager: torchtune's decoder runs PyTorch's own attention; use --attention sdpa, "
          "or model-code hf"},
-    Rule{[](const PlanFacts& f) {
-           return has_torchtune_decoder(f) &&
-                  (f.plan->use_cache || f.plan->attention_mask != AttentionMask::none);
-         },
-         "use-cache, attention-mask: torchtune's decoder is trained without a cache, and without a "
-         "mask unless sequences are packed; omit them, or use model-code hf"},
+    Rule{[](const PlanFacts& f) { return has_torchtune_decoder(f); },
+         "{asked}: torchtune's decoder is trained without a cache, and without a mask unless "
+         "sequences are packed; omit {them}, or use model-code hf",
+         kPartsOfBatch},
     Rule{[](const PlanFacts& f) {
            return builds_quantized(*f.plan) && is_other_quantization(f.plan->quantization);
          },
@@ -66,10 +67,12 @@ constexpr std::array kTorchtuneRules{
            return runs_torchtune_recipe(f) && f.plan->parallel.dp > 1 &&
                   f.plan->parallel.dp_kind != DataParallel::fsdp2;
          },
-         "dp-kind: torchtune's recipes shard by fully_shard; use dp-kind fsdp2"},
+         "dp {dp}: torchtune's recipes shard by fully_shard; use dp-kind fsdp2"},
     Rule{[](const PlanFacts& f) { return runs_torchtune_recipe(f) && f.plan->parallel.no_sync; },
          "no-sync: torchtune's recipes reduce gradients after each micro-batch; omit it"},
 };
+
+constexpr std::array kPartsOfTuneAxes{parts::kTp, parts::kPp};
 
 constexpr std::array kTorchtuneGaps{
     Rule{[](const PlanFacts& f) {
@@ -80,11 +83,10 @@ constexpr std::array kTorchtuneGaps{
          "quantize over several GPUs with torchtune's decoder: the simulation has it for "
          "fully_shard over one dimension of ranks, with parameters on the GPU; use --dp-kind fsdp2 "
          "and omit dp-replicate and offload"},
-    Rule{[](const PlanFacts& f) {
-           return has_torchtune_decoder(f) && (f.plan->parallel.tp > 1 || f.plan->parallel.pp > 1);
-         },
-         "tp, pp with torchtune's decoder: not supported yet by the simulation; use dp alone, or "
-         "model-code hf"},
+    Rule{[](const PlanFacts& f) { return has_torchtune_decoder(f); },
+         "{asked} with torchtune's decoder: not supported yet by the simulation; use dp alone, or "
+         "model-code hf",
+         kPartsOfTuneAxes},
     Rule{[](const PlanFacts& f) {
            return has_torchtune_decoder(f) &&
                   f.plan->checkpoint.kind == CheckpointKind::selective_op;
@@ -96,7 +98,7 @@ constexpr std::array kTorchtuneGaps{
            return runs_torchtune_recipe(f) && offload != Offload::none &&
                   offload != Offload::params;
          },
-         "offload activations with framework torchtune, which copies them on a stream of its own: "
+         "offload {offload} with framework torchtune, which copies them on a stream of its own: "
          "not supported yet by the simulation; use params or omit it"},
 };
 

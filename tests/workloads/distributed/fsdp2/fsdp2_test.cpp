@@ -330,7 +330,7 @@ TEST_CASE("fsdp2: rules", "[workloads][fsdp2]") {
   CHECK(mentions(plan_problems(plan), "lora"));
   plan = sharded();
   plan.parallel.dp_kind = DataParallel::ddp;
-  CHECK(mentions(plan_problems(plan), "apply only to FSDP"));
+  CHECK(mentions(plan_problems(plan), "only FSDP has this"));
 }
 
 TEST_CASE("fsdp2: any combination comes to a steady state", "[workloads][fsdp2][property]") {

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <sstream>
 
 #include <catch2/catch.hpp>
 
 #include "tests/support/recorded_releases.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/families/families.hpp"
+#include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/rules/plan_problems.hpp"
 
 using namespace highwater;
@@ -25,6 +28,38 @@ TrainingPlan plan_of(std::string_view model) {
     plan.attention = Attention::eager;
   }
   return plan;
+}
+
+/// Empty where the problem is a sentence of another kind.
+std::string subject_of(const std::string& problem) {
+  const std::size_t end = problem.find(": ");
+  return end == std::string::npos ? "" : problem.substr(0, end);
+}
+
+/// The words of a subject that are names of options; the next word is the value, if there is one.
+std::vector<std::string> options_in(const std::string& subject) {
+  std::istringstream words(subject);
+  std::vector<std::string> found;
+  bool is_value = false;
+  for (std::string word; words >> word;) {
+    const bool ends = word.ends_with(',');
+    word.erase(std::ranges::remove(word, ',').begin(), word.end());
+    const auto names = plan_option_names();
+    const bool is_option = !is_value && std::ranges::find(names, word) != names.end();
+    if (is_option) {
+      found.push_back(word);
+    }
+    is_value = is_option && !ends;
+  }
+  return found;
+}
+
+std::vector<std::string> problems_and_gaps(const TrainingPlan& plan) {
+  std::vector<std::string> all = plan_problems(plan);
+  if (all.empty()) {
+    all = generator_gaps(plan);
+  }
+  return all;
 }
 
 struct Refusal {
@@ -67,8 +102,7 @@ std::vector<Refusal> refusals() {
          p.grad_accum = 2;
        },
        "cannot learn the graph"},
-      {"gpt2", [](Plan p) { p.parallel.fsdp.forward_prefetch = true; },
-       "these options apply only to FSDP"},
+      {"gpt2", [](Plan p) { p.parallel.fsdp.forward_prefetch = true; }, "only FSDP has this"},
       {"gpt2",
        [](Plan p) {
          p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
@@ -159,14 +193,15 @@ std::vector<Refusal> refusals() {
          p.quantization.weights = WeightFormat::int8;
        },
        "quantize_base is torchao's NF4"},
-      {"gpt2",
+      {"llama-3.2-1b",
        [](Plan p) {
-         p.framework = Framework::trainer;
-         p.precision = Precision::bf16_autocast;
+         p.versions.torch = "2.7";
+         p.precision = Precision::bf16;
+         p.lora.rank = 8;
          p.parallel.dp = 2;
          p.parallel.dp_kind = DataParallel::fsdp2;
        },
-       "accelerate makes the sharded parameters fp32"},
+       "before PyTorch 2.8 fully_shard needs one dtype"},
       {"gpt2", [](Plan p) { p.experts = Experts::even; }, "not a mixture of experts"},
       {"gpt2", [](Plan p) { p.moe_load.busiest = 2; }, "moe-load: gpt2 is not a mixture"},
       {"mixtral-8x7b", [](Plan p) { p.moe_load.busiest = 9; }, "use at most busiest:8"},
@@ -285,7 +320,7 @@ std::vector<Refusal> refusals() {
          p.optimizer.kind = OptimizerKind::lomo;
          p.optimizer.in_backward = true;
        },
-       "hook into the model's own parameters"},
+       "hooks into the model's own parameters"},
       {"gpt2",
        [](Plan p) {
          p.optimizer.kind = OptimizerKind::adalomo;
@@ -352,7 +387,7 @@ std::vector<Refusal> refusals() {
          p.loss.kind = LossKind::fused;
          p.keep_logits = true;
        },
-       "never produce logits"},
+       "never produces logits"},
       {"gpt2", [](Plan p) { p.lora.dropout = 0.1; }, "LoRA is not enabled"},
       {"gpt2",
        [](Plan p) {
@@ -381,6 +416,35 @@ TEST_CASE("plan: each refused combination is named with what to do instead", "[p
     REQUIRE(problems.size() == 1);
     CHECK_THAT(problems.front(), Contains(std::string(refusal.message)));
     CHECK(problems.front().find('{') == std::string::npos);
+  }
+}
+
+// A plan as the structs have it, before a framework or a user says anything.
+TEST_CASE("plan: a refusal names only options that the plan has changed", "[plan][refusals]") {
+  for (const Refusal& refusal : refusals()) {
+    TrainingPlan plan = plan_of(refusal.model);
+    const TrainingPlan before = plan;
+    refusal.change(plan);
+    for (const std::string& problem : problems_and_gaps(plan)) {
+      for (const std::string& option : options_in(subject_of(problem))) {
+        CAPTURE(problem, option);
+        CHECK(option_called(option).text(plan) != option_called(option).text(before));
+      }
+    }
+  }
+}
+
+TEST_CASE("plan: of what is wrong with one option, one sentence", "[plan][refusals]") {
+  for (const Refusal& refusal : refusals()) {
+    TrainingPlan plan = plan_of(refusal.model);
+    refusal.change(plan);
+    for (const auto& problems : {plan_problems(plan), generator_gaps(plan)}) {
+      std::set<std::string> subjects;
+      for (const std::string& problem : problems) {
+        CAPTURE(problem);
+        CHECK(subjects.insert(problem.substr(0, problem.find_first_of(" :,"))).second);
+      }
+    }
   }
 }
 

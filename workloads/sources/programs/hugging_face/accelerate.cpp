@@ -60,7 +60,7 @@ void read_mixed_precision(const Setting& setting, const SettingList& all, Source
     note_off(setting, keys);
   } else if (half == "fp8") {
     keys.add_no_effect(setting.key, half, "read with fp8_config");
-  } else if (const auto word = precision_word("fp32", half, sharding_of(all))) {
+  } else if (const auto word = precision_word("fp32", half, all)) {
     offer(setting, "precision", *word, keys);
   }
 }
@@ -94,8 +94,7 @@ void read_zero3_init(const Setting& setting, const SettingList& all, SourceKeys&
   } else if (text_of(all, {"*zero_stage"}).value_or("2") != "3") {
     keys.add_no_effect(setting.key, setting.value, "read with stage 3 only");
   } else {
-    offer(setting, "zero-init", "true", keys);
-    offer(setting, "init", "device", keys);
+    offer_zero_init(setting, keys);
   }
 }
 

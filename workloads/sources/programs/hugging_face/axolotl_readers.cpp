@@ -21,7 +21,7 @@ std::string axolotl_precision(const SettingList& all) {
   const std::string_view weights = is_bf16                                  ? "bf16"
                                    : is_fp16 || is_any_on(all, {"float16"}) ? "fp16"
                                                                             : "fp32";
-  return precision_word(weights, bf16 == "full" ? "" : half, sharding_of(all)).value_or("");
+  return precision_word(weights, bf16 == "full" ? "" : half, all).value_or("");
 }
 
 [[noreturn]] void refuse_axolotl_trainer(const Setting& setting) {

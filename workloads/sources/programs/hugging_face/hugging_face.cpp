@@ -39,7 +39,7 @@ std::optional<std::string_view> weights_of(const SettingList& all) {
 
 std::optional<std::string> precision_of(const SettingList& all) {
   const auto weights = weights_of(all);
-  return weights ? precision_word(*weights, half_of(all), sharding_of(all)) : std::nullopt;
+  return weights ? precision_word(*weights, half_of(all), all) : std::nullopt;
 }
 
 }  // namespace
@@ -105,15 +105,17 @@ std::string_view half_of(const SettingList& all) {
 }
 
 std::optional<std::string> precision_word(std::string_view weights, std::string_view half,
-                                          Sharding sharding) {
+                                          const SettingList& all) {
+  const Sharding sharding = sharding_of(all);
   if (sharding == Sharding::deepspeed) {
     return std::string(half.empty() ? "fp32" : half);
   }
   if (half.empty()) {
     return std::string(weights);
   }
-  // accelerate makes the parameters that it shards fp32 (utils/fsdp_utils.py, accelerator.py).
-  if (weights == "fp32" || sharding != Sharding::none) {
+  // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model and accelerator.py prepare_model: what
+  // it shards and is trained becomes fp32. Frozen weights keep their type.
+  if (weights == "fp32" || (sharding != Sharding::none && !trains_adapters(all))) {
     return fmt::format("amp-{}", half);
   }
   // fp16 under autocast in fp16 has the same sizes.

@@ -30,7 +30,7 @@ std::string_view half_of(const SettingList& all);
 
 /// --precision for weights of type `weights` that are trained in `half`; absent if no word says it.
 std::optional<std::string> precision_word(std::string_view weights, std::string_view half,
-                                          Sharding sharding);
+                                          const SettingList& all);
 
 /// Whether adapters are trained instead of the model.
 bool trains_adapters(const SettingList& all);
@@ -47,6 +47,9 @@ void note_missing_file(const SettingList& all, SourceKeys& keys);
 
 /// --dp-kind of FSDP, where the file asks for it.
 void offer_fsdp_kind(const SettingList& all, SourceKeys& keys);
+
+/// --zero-init, where from_pretrained() runs inside of deepspeed.zero.Init().
+void offer_zero_init(const Setting& setting, SourceKeys& keys);
 
 /// --precision by what the file says about weights and training.
 void offer_precision(const Setting& setting, const SettingList& all, SourceKeys& keys);

@@ -431,6 +431,11 @@ void read_lora_key(const Setting& setting, const SettingList& all, SourceKeys& k
   }
 }
 
+void offer_zero_init(const Setting& setting, SourceKeys& keys) {
+  offer(setting, "zero-init", "true", keys);
+  offer(setting, "init", "device", keys);
+}
+
 void read_deepspeed(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   if (says_no(setting)) {
     return note_off(setting, keys);
@@ -457,8 +462,7 @@ void read_deepspeed_text(const Setting& setting, const std::string& text, const 
   read_deepspeed_settings(file, keys);
   // transformers 5.23 integrations/deepspeed.py: from_pretrained() runs inside of zero.Init().
   if (text_of(file, {"zero_optimization.stage"}).value_or("0") == "3") {
-    offer({"(zero.Init)", "true"}, "zero-init", "true", keys);
-    offer({"(zero.Init)", "true"}, "init", "device", keys);
+    offer_zero_init({"(zero.Init)", "true"}, keys);
   }
 }
 

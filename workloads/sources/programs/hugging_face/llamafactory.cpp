@@ -51,7 +51,7 @@ std::string factory_precision(const SettingList& all) {
   if (is_any_on(all, {"pure_bf16"})) {
     return "bf16";
   }
-  return precision_word(is_full ? "fp32" : kept, half, sharding_of(all)).value_or("");
+  return precision_word(is_full ? "fp32" : kept, half, all).value_or("");
 }
 
 void read_factory_half(const Setting& setting, const SettingList& all, SourceKeys& keys) {

@@ -46,6 +46,13 @@ std::string words(const PlanSource& source, std::initializer_list<std::string_vi
   return text;
 }
 
+/// What is left of a source's option when all sources have been put together.
+std::string combined_word(const PlanSource& source, std::string_view option) {
+  const OptionWords words = combined_words({&source, 1}, {});
+  const std::string* const found = find_word(words, option);
+  return found == nullptr ? "-" : *found;
+}
+
 std::string fate_of(const PlanSource& source, std::string_view key) {
   std::string fates;
   for (const SourceKey& row : source.keys) {
@@ -141,6 +148,41 @@ TEST_CASE("accelerate: strategies of its file", "[plan][sources]") {
                              "  offload_optimizer_device: cpu\n  zero3_init_flag: true\n"),
               {"framework", "dp-kind", "precision", "offload", "zero-init"}) ==
         "deepspeed zero3 fp16 both true");
+}
+
+// accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model: fp32 of what is trained.
+TEST_CASE("accelerate: frozen weights that FSDP shards keep their type", "[plan][sources]") {
+  const std::string line =
+      "accelerate launch --use_fsdp --fsdp_version 2 --num_processes 8 sft.py --model_name_or_path "
+      "Qwen/Qwen2-0.5B --dtype bfloat16 --bf16 --max_length 512 ";
+  CHECK(combined_word(of_line(line + "--use_peft"), "precision") == "bf16+amp");
+  CHECK(combined_word(of_line(line), "precision") != "bf16+amp");
+  const std::string axolotl =
+      "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 512\nmicro_batch_size: 1\n"
+      "fsdp_version: 2\nfsdp_config:\n  offload_params: false\n";
+  CHECK(word(of_yaml(axolotl + "adapter: lora\nlora_r: 8\n"), "precision") == "bf16+amp");
+  CHECK(word(of_yaml(axolotl), "precision") == "amp-bf16");
+}
+
+TEST_CASE("accelerate: quantised models under zero.Init() and efficient loading",
+          "[plan][sources]") {
+  const std::string line = "accelerate launch --num_processes 8 ";
+  const std::string script =
+      "sft.py --model_name_or_path Qwen/Qwen2-0.5B --use_peft --load_in_4bit --max_length 512";
+  const PlanSource zero3 =
+      of_line(line + "--use_deepspeed --zero_stage 3 --zero3_init_flag true " + script);
+  CHECK(combined_word(zero3, "dp-kind") == "zero3");
+  CHECK(combined_word(zero3, "zero-init") == "-");
+  const PlanSource sharded =
+      of_line(line + "--use_fsdp --fsdp_version 2 --fsdp_cpu_ram_efficient_loading true " + script);
+  CHECK(combined_word(sharded, "init") == "-");
+  // axolotl 0.19, loaders/model.py _build_model: device_map "cpu" or "meta".
+  const PlanSource axolotl = of_yaml(
+      "base_model: NousResearch/Llama-2-7b-hf\nadapter: qlora\nload_in_4bit: true\nlora_r: 16\n"
+      "sequence_len: 2048\nmicro_batch_size: 1\nfsdp_version: 2\n"
+      "fsdp_config:\n  cpu_ram_efficient_loading: true\n");
+  CHECK(combined_word(axolotl, "dp-kind") == "fsdp2");
+  CHECK(combined_word(axolotl, "init") == "meta");
 }
 
 TEST_CASE("deepspeed: its file", "[plan][sources]") {
