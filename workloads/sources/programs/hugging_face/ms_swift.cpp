@@ -67,7 +67,7 @@ SettingList derived(const SettingList& all) {
 
 void read_swift_dtype(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const SwiftPrecision precision = swift_precision(all);
-  const auto word = precision_word(precision.weights, precision.half, sharding_of(all));
+  const auto word = precision_word(precision.weights, precision.half, derived(all));
   if (word) {
     offer(setting, "precision", *word, keys);
   } else {
