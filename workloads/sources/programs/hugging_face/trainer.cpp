@@ -5,6 +5,7 @@
 // fastchat/train/train.py, train_lora.py; stanford_alpaca train.py; Qwen finetune.py.
 #include <array>
 
+#include "traces/error.hpp"
 #include "workloads/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/sources/programs/hugging_face/settings_facts.hpp"
 #include "workloads/sources/rules/program_table.hpp"
@@ -33,6 +34,17 @@ void read_script_lora(const Setting& setting, const SettingList& all, SourceKeys
   read_lora_key(setting, with_switch, keys);
 }
 
+/// LLaVA's scripts: the language model is named, and a tower stands beside it.
+void read_vision_tower(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  if (says_no(setting)) {
+    return note_off(setting, keys);
+  }
+  throw InputError("", setting.key + " " + setting.value,
+                   "a model that sees, of which the simulation has the language model alone",
+                   "record the run instead (highwater record)");
+}
+
 void finish_trainer(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "transformers' Trainer"}, "framework", "trainer", keys);
   offer_fsdp_kind(all, keys);
@@ -41,6 +53,7 @@ void finish_trainer(const SettingList& all, SourceKeys& keys) {
 constexpr std::array kScriptReaders{
     NamedReader{"micro_batch", read_micro_batch},
     NamedReader{"script_lora", read_script_lora},
+    NamedReader{"vision_tower", read_vision_tower},
 };
 
 }  // namespace

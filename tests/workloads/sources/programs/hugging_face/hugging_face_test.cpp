@@ -105,6 +105,14 @@ TEST_CASE("trainer: FSDP is its second version unless the line is of transformer
               {"dp-kind", "strategy", "offload"}) == "fsdp1 full_shard both");
 }
 
+// LLaVA-VL/LLaVA-NeXT, scripts/train/finetune_si.sh.
+TEST_CASE("trainer: a vision tower beside the model is refused", "[plan][sources]") {
+  const std::string line =
+      "torchrun train_mem.py --model_name_or_path lmsys/vicuna-7b-v1.5 --bf16 --vision_tower ";
+  CHECK_THROWS_WITH(of_line(line + "openai/clip-vit-large-patch14-336"), Contains("vision_tower"));
+  CHECK(words(of_line(line + "none"), {"model"}) == "llama-2-7b");
+}
+
 TEST_CASE("trainer: words without a name do not tell whose they are", "[plan][sources]") {
   CHECK(find_program(read_launch_line("accelerate launch src/train.py x.yaml", "x.sh")) == nullptr);
 }
