@@ -129,6 +129,14 @@ TEST_CASE("plan: what --precision means beside fp32 states is said", "[cli][plan
   CHECK_THAT(run_line(options + "--precision amp-bf16").out, !Contains("compute in it"));
 }
 
+TEST_CASE("plan: of a large model it is said that fp32 was assumed", "[cli][plan]") {
+  const std::string options = "plan --formulas-only --gpu a100-80 --model ";
+  const std::string note = "note: --precision is not given, so all is in fp32";
+  CHECK_THAT(run_line(options + "llama-3-8b").out, Contains(note));
+  CHECK_THAT(run_line(options + "llama-3-8b --precision fp32").out, !Contains(note));
+  CHECK_THAT(run_line(options + "gpt2").out, !Contains(note));
+}
+
 TEST_CASE("plan: a GPU that is not named has rates that are assumed, as is said", "[cli][plan]") {
   const std::string options = "plan --model llama-160m --seq 256 --precision bf16 --rows 1 ";
   CHECK_THAT(run_line(options + "--capacity 8GiB").out,
