@@ -12,6 +12,8 @@ SAID = {"optimizer": ("optim",), "fused": ("optim",), "checkpointing": ("checkpo
 
 
 def is_equal(mine, own):
+    if mine == "16 bits":
+        return own in ("bf16", "fp16")
     return abs(mine - own) < 1e-9 if isinstance(own, float) else mine == own
 
 

@@ -13,7 +13,7 @@ ESTIMATE = ("--gpu", "h100-80", "--formula", "4n", "--format", "json")
 SCRIPTS = {"trl": "trl sft", "trainer": "python run_clm.py", "megatron": "torchrun pretrain_gpt.py"}  # of lines without one
 LAUNCHED = {"accelerate", "deepspeed", "axolotl", "llamafactory", "torchtitan", "megatron"}  # files: their own program is known
 SECONDS = 60
-AUTOCAST = {"amp-bf16": "bf16", "amp-fp16": "fp16", "bf16+amp": "bf16"}
+AUTOCAST = {"amp-bf16": "bf16", "amp-fp16": "fp16", "bf16+amp": "16 bits"}  # whichever: the sizes are the same
 WEIGHTS = {"amp-bf16": "fp32", "amp-fp16": "fp32", "bf16+amp": "bf16"}
 RECOMPUTE = {"full": "full", "none": "none", "selective-attention": "selective"}  # in Megatron's words
 

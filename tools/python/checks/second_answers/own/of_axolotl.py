@@ -49,6 +49,8 @@ def resolved(text, ranks):
 
 def meaning(request):
     config = resolved(request["files"]["axolotl.yaml"], request["ranks"])
+    if config.adapter in ("lora", "qlora") and not config.lora_r:
+        raise ValueError("PEFT takes no adapter without a rank")
     if config.bf16 == "auto":
         config.bf16, config.fp16 = not config.fp16, bool(config.fp16)
     accumulation = config.gradient_accumulation_steps or (config.batch_size // config.micro_batch_size)

@@ -15,7 +15,8 @@ def quantization_of(model):
 def meaning(request):
     model, data, arguments, tuning, _ = get_train_args(yaml.safe_load(request["files"]["train.yaml"]))
     checkpoints = not model.disable_gradient_checkpointing
+    muon = {"optimizer": "muon", "fused": False} if tuning.use_muon else {}  # train/trainer_utils.py makes its own
     weights = TYPES.get(named(model.compute_dtype))
     return {**meaning_of(arguments), "checkpointing": checkpoints, "sequence": data.cutoff_len,
             "lora": tuning.lora_rank if tuning.finetuning_type == "lora" else 0, "quantize": quantization_of(model),
-            **({"compute": weights} if weights else {})}
+            **muon, **({"compute": weights} if weights else {})}
