@@ -14,6 +14,11 @@ namespace highwater::models {
 
 namespace {
 
+/// Attention of transformers before 5.2 had a causal mask of all positions as a buffer, unused by
+/// SDPA, and before 5.0 a number to mask with (4.57 and 5.1, GPT2Attention.__init__).
+constexpr Release kFirstWithoutMask{5, 2};
+constexpr Release kFirstWithoutMaskedBias{5, 0};
+
 /// `Projection` is Conv1D, or what bitsandbytes puts in its place.
 template <class Projection>
 class Gpt2Attention : public Module {
@@ -24,7 +29,9 @@ class Gpt2Attention : public Module {
         c_attn_(this, "c_attn", config.n_embd, 3 * config.n_embd),
         c_proj_(this, "c_proj", config.n_embd, config.n_embd),
         attn_dropout_(this, "attn_dropout", config.attn_pdrop),
-        resid_dropout_(this, "resid_dropout", config.resid_pdrop) {}
+        resid_dropout_(this, "resid_dropout", config.resid_pdrop) {
+    register_masks();
+  }
 
   AttentionResult operator()(Tensor hidden_states, const Tensor& attention_mask,
                              const nn::CachePtr& cache) const {
@@ -47,6 +54,20 @@ class Gpt2Attention : public Module {
   }
 
  private:
+  void register_masks() {
+    const nn::InModule scope(*this);
+    const auto made = [this](const eager::Dims& sizes, DType type) {
+      return eager::empty_on(runtime(), context().place, sizes, type);
+    };
+    if (runtime().transformers < kFirstWithoutMask) {
+      const Tensor ones = made({config_.n_positions, config_.n_positions}, DType::boolean);
+      register_buffer("bias", eager::empty_like(ones));
+    }
+    if (runtime().transformers < kFirstWithoutMaskedBias) {
+      register_buffer("masked_bias", made({}, context().dtype));
+    }
+  }
+
   Tensor heads(Tensor states) const {
     const auto head_dim = config_.n_embd / config_.n_head;
     return eager::transpose(eager::view(states, {states.size(0), states.size(1), -1, head_dim}), 1,

@@ -32,6 +32,11 @@ class GptNeoSelfAttention : public Module {
         q_proj_(this, "q_proj", config.hidden_size, config.hidden_size, nn::Bias::none),
         out_proj_(this, "out_proj", config.hidden_size, config.hidden_size) {
     register_buffer("bias", bias_);
+    if (runtime().transformers < Release{5, 0}) {  // 4.57: torch.tensor(-1e9)
+      const nn::InModule scope(*this);
+      register_buffer("masked_bias",
+                      eager::empty_on(runtime(), context().place, {}, context().dtype));
+    }
   }
 
   AttentionResult operator()(Tensor hidden_states, const Tensor& attention_mask,

@@ -11,19 +11,33 @@ KeyValueCache::~KeyValueCache() {
   }
 }
 
+namespace {
+
+// transformers' cache_utils.py, lazy_initialization:
+constexpr Release kFirstWindowTensor{5, 0};  ///< a sliding layer has its width as a tensor
+constexpr Release kFirstOwnTypes{5, 24};  ///< the empty values have the values' type, not the keys'
+
+}  // namespace
+
 void KeyValueCache::update(Tensor& keys, Tensor& values) {
-  // Both lists start as empty tensors of the keys' type, which is therefore used for both.
-  const Tensor none = eager::empty(keys.runtime(), {0}, keys.dtype());
+  const auto after_nothing = [](const Tensor& states, DType type) {
+    const Tensor none = eager::empty(states.runtime(), {0}, type);
+    return eager::cat(std::initializer_list<Tensor>{none, states}, -2);
+  };
   Layer layer;
-  layer.keys = eager::cat(std::initializer_list<Tensor>{none, keys}, -2);
-  layer.values = eager::cat(std::initializer_list<Tensor>{none, values}, -2);
+  layer.keys = after_nothing(keys, keys.dtype());
+  layer.values = after_nothing(
+      values, keys.runtime().transformers < kFirstOwnTypes ? keys.dtype() : values.dtype());
   keys = layer.keys;
   values = layer.values;
   layers_.push_back(std::move(layer));
 }
 
 void KeyValueCache::update_sliding(Tensor& keys, Tensor& values) {
-  Tensor window = eager::empty(keys.runtime(), {}, DType::int64);
+  Tensor window;
+  if (keys.runtime().transformers >= kFirstWindowTensor) {
+    window = eager::empty(keys.runtime(), {}, DType::int64);
+  }
   update(keys, values);
   layers_.back().window = std::move(window);
 }
