@@ -29,6 +29,18 @@ std::int64_t degree(std::string_view option, const OptionWords& given, const Opt
   return text == nullptr ? 1 : number_in(*text);
 }
 
+/// Ranks that follow from the sequences of a step count where no launcher says how many there are:
+/// else micro-batches follow from these (DeepSpeed's runtime/config.py).
+void drop_ranks_of_batch(std::span<const PlanSource> sources, OptionWords& words) {
+  const bool has_both = std::ranges::any_of(sources, [](const PlanSource& source) {
+    return find_word(source.words, kGlobalBatch) != nullptr &&
+           find_word(source.words, "dp") != nullptr;
+  });
+  if (has_both && find_word(words, "gpus") != nullptr) {
+    std::erase_if(words, [](const OptionWord& word) { return word.first == "dp"; });
+  }
+}
+
 /// What the other degrees leave of the GPUs, if they divide them.
 std::optional<std::int64_t> ranks_left(const OptionWords& given, const OptionWords& found) {
   const std::string* const gpus = find_word(found, "gpus");
@@ -168,6 +180,7 @@ OptionWords combined_words(std::span<const PlanSource> sources, const OptionWord
       words.push_back(word);
     }
   }
+  drop_ranks_of_batch(sources, words);
   if (const auto ranks = ranks_left(given, words)) {
     words.emplace_back("dp", std::to_string(*ranks));
   }

@@ -200,11 +200,42 @@ void offer_releases(const FileReleases& releases, PlanSource& source) {
   }
 }
 
+/// The condition that keeps a setting from being read; nullptr if there is none.
+const ProgramCondition* unmet_condition(const Program& program, const SettingList& all,
+                                        const Setting& setting) {
+  const auto keeps = [&](const ProgramCondition& row) {
+    const std::optional<std::string> value = all.text(row.with);
+    return value && !is_same_key(*value, row.value) && matches_key(row.keys, setting.key);
+  };
+  const auto found = std::ranges::find_if(program.conditions, keeps);
+  return found == program.conditions.end() ? nullptr : &*found;
+}
+
+/// The settings that the program reads; the others are listed.
+SettingList read_settings(const Program& program, const SettingList& all, SourceKeys& unread) {
+  if (program.conditions.empty()) {
+    return all;
+  }
+  SettingList active;
+  for (const Setting& setting : all.list()) {
+    if (const ProgramCondition* const unmet = unmet_condition(program, all, setting)) {
+      unread.add_no_effect(setting.key, setting.value,
+                           fmt::format("read with {} {} only", unmet->with, unmet->value));
+    } else {
+      active.add(setting);
+    }
+  }
+  return active;
+}
+
 PlanSource read_as(const Program& program, const SettingList& own, const FileReleases& releases,
                    const std::string& file) {
-  SettingList all = with_defaults(program, own, releases.of(program.package));
+  SourceKeys unread;
+  SettingList all =
+      read_settings(program, with_defaults(program, own, releases.of(program.package)), unread);
   all.note_releases(releases);
   PlanSource source = read_in_file(program, all, file);
+  std::ranges::move(unread.finish().keys, std::back_inserter(source.keys));
   offer_releases(releases, source);
   return source;
 }

@@ -43,6 +43,16 @@ std::vector<RenamedKey> renamed_of(const JsonField& file) {
   return renamed;
 }
 
+std::vector<ProgramCondition> conditions_of(const JsonField& file) {
+  std::vector<ProgramCondition> conditions;
+  if (const auto field = file.find("conditions")) {
+    for (const JsonField& row : field->elements()) {
+      conditions.push_back({row.at("keys").view(), row.at("with").view(), row.at("value").view()});
+    }
+  }
+  return conditions;
+}
+
 }  // namespace
 
 Program program_of_facts(const JsonField& file, const Readers& readers, FinishProgram finish) {
@@ -59,6 +69,7 @@ Program program_of_facts(const JsonField& file, const Readers& readers, FinishPr
           .marks = file.views("marks"),
           .refuses_repeated_keys = file.view_or_empty("refuses_repeated_keys"),
           .implies = options_of(file),
+          .conditions = conditions_of(file),
           .readers = readers,
           .finish = finish};
 }

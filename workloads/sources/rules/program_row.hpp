@@ -35,6 +35,13 @@ struct RenamedKey {
   std::string_view common;  ///< "gradient_checkpointing", "fsdp_*"
 };
 
+/// Keys that the program reads only where another one has a value, or is absent.
+struct ProgramCondition {
+  std::string_view keys;  ///< "deepspeed_config.*"
+  std::string_view with;  ///< "distributed_type"
+  std::string_view value;
+};
+
 /// Adds what follows from several keys, when all are read: strategy, model.
 using FinishProgram = void (*)(const SettingList& all, SourceKeys& keys);
 
@@ -59,6 +66,7 @@ struct Program {
   /// counts, as for Python's json.load() and PyYAML.
   std::string_view refuses_repeated_keys;
   std::vector<ProgramOption> implies;
+  std::vector<ProgramCondition> conditions;
   Readers readers;  ///< that its keys may name
   FinishProgram finish = nullptr;
 };

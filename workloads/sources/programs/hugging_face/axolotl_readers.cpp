@@ -62,9 +62,14 @@ void read_axolotl_checkpointing(const Setting& setting, const SettingList& all, 
   }
 }
 
+/// loaders/adapter.py hands lora_r on to PEFT, which makes no adapters without a rank.
 void read_axolotl_adapter(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  static_cast<void>(all);
-  if (says_no(setting) || setting.value == "lora") {
+  const bool is_lora = setting.value == "lora" || setting.value == "qlora";
+  if (is_lora && !text_of(all, {"lora_r"})) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "adapters without a rank (lora_r), which PEFT refuses; give --lora",
+                           "lora");
+  } else if (says_no(setting) || setting.value == "lora") {
     keys.add_no_effect(setting.key, setting.value, "read with lora_r");
   } else if (setting.value == "qlora") {
     keys.add_no_effect(setting.key, setting.value, "read with lora_r and load_in_4bit");
@@ -97,11 +102,15 @@ void read_axolotl_packing(const Setting& setting, const SettingList& all, Source
 }
 
 /// utils/config/__init__.py normalize_config.
+/// utils/schemas/training.py: gradient_accumulation_steps is 1 unless a file names it, so that
+/// normalize_config() divides only where it is null.
 void read_axolotl_batch_size(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const auto whole = whole_number(setting.value);
   const auto micro = whole_number(text_of(all, {"micro_batch_size"}).value_or("1"));
-  if (setting.kind == SettingKind::null || is_any_on(all, {"gradient_accumulation_steps"})) {
-    keys.add_no_effect(setting.key, setting.value, "read without gradient_accumulation_steps only");
+  const Setting* const steps = all.find("gradient_accumulation_steps");
+  if (setting.kind == SettingKind::null || steps == nullptr || steps->kind != SettingKind::null) {
+    keys.add_no_effect(setting.key, setting.value,
+                       "read with gradient_accumulation_steps null only");
   } else if (whole && micro && *micro > 0) {
     offer(setting, "grad-accum", std::to_string(std::max(*whole / *micro, 1LL)), keys);
   }

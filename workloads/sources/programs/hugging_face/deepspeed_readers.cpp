@@ -89,7 +89,8 @@ void read_ds_batch(const Setting& setting, const SettingList& all, SourceKeys& k
 }
 
 /// runtime/config.py _set_batch_related_parameters: train_batch_size = micro batch * accumulation *
-/// data-parallel ranks; what is left out is 1, or what is missing.
+/// data-parallel ranks. Accumulation that is left out is what the ranks leave; here it is 1 where
+/// nobody says how many ranks there are.
 void read_ds_train_batch(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const auto whole = whole_number(setting.value);
   const auto micro = whole_number(text_of(all, {"train_micro_batch_size_per_gpu"}).value_or(""));
@@ -100,6 +101,9 @@ void read_ds_train_batch(const Setting& setting, const SettingList& all, SourceK
     keys.add_no_effect(setting.key, setting.value, std::string(kFilledIn));
   } else if (divides) {
     offer(setting, "dp", std::to_string(*whole / (*micro * steps)), keys);
+    if (!text_of(all, {"gradient_accumulation_steps"})) {
+      offer({"(gradient_accumulation_steps)", setting.value}, "global-batch", setting.value, keys);
+    }
   } else {
     keys.add_not_supported(setting.key, setting.value, "the batch of all ranks; give --batch",
                            "batch");

@@ -40,6 +40,15 @@ void read_factory_type(const Setting& setting, const SettingList& all, SourceKey
   }
 }
 
+/// hparams/parser.py: pure_bf16 keeps everything in bf16 and leaves TrainingArguments as they are,
+/// whose bf16 or fp16 is autocast all the same.
+std::string pure_precision(const SettingList& all) {
+  const std::string_view autocast = is_any_on(all, {"bf16"})   ? "bf16"
+                                    : is_any_on(all, {"fp16"}) ? "fp16"
+                                                               : "";
+  return precision_word("bf16", autocast, sharding_of(all)).value_or("");
+}
+
 /// model/adapter.py init_adapter: what is trained becomes fp32, unless pure_bf16 or ZeRO-3; the
 /// rest stays in the checkpoint's type.
 std::string factory_precision(const SettingList& all) {
@@ -49,7 +58,7 @@ std::string factory_precision(const SettingList& all) {
   const std::string_view kept =
       half.empty() ? checkpoint_type(model_of(all)).value_or("bf16") : half;
   if (is_any_on(all, {"pure_bf16"})) {
-    return "bf16";
+    return pure_precision(all);
   }
   return precision_word(is_full ? "fp32" : kept, half, all).value_or("");
 }

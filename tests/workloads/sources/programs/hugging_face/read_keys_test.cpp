@@ -1,0 +1,102 @@
+// Keys that a program reads only beside another one, as its own parser does.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "workloads/sources/combined_words.hpp"
+#include "workloads/sources/programs/program.hpp"
+#include "workloads/sources/settings/read_settings.hpp"
+
+using namespace highwater;
+using Catch::Matchers::Contains;
+
+namespace {
+
+PlanSource of_yaml(const std::string& text) {
+  return plan_of_settings(read_yaml_settings(text, "x.yaml"), "x.yaml");
+}
+
+std::string word(const PlanSource& source, std::string_view option) {
+  std::string found = "-";
+  for (const OptionWord& each : source.words) {
+    found = each.first == option ? each.second : found;
+  }
+  return found;
+}
+
+const SourceKey& row_of(const PlanSource& source, std::string_view key) {
+  const auto found = std::ranges::find(source.keys, key, &SourceKey::key);
+  REQUIRE(found != source.keys.end());
+  return *found;
+}
+
+const std::string kAccelerate = "compute_environment: LOCAL_MACHINE\nnum_processes: 4\n";
+const std::string kDeepSpeed = "deepspeed_config:\n  zero_stage: 3\n  offload_param_device: cpu\n";
+const std::string kFsdp = "fsdp_config:\n  fsdp_version: 2\n  fsdp_offload_params: true\n";
+
+}  // namespace
+
+// accelerate 1.15, commands/launch.py _validate_launch_command(): use_deepspeed and use_fsdp follow
+// from distributed_type, and launch_command() asks for these.
+TEST_CASE("accelerate: distributed_type says which section is read", "[plan][sources]") {
+  const PlanSource plain =
+      of_yaml(kAccelerate + "distributed_type: MULTI_GPU\n" + kDeepSpeed + kFsdp);
+  CHECK(word(plain, "dp-kind") == "ddp");
+  CHECK(word(plain, "offload") == "-");
+  CHECK(row_of(plain, "deepspeed_config.zero_stage").fate == KeyFate::no_effect);
+  CHECK_THAT(row_of(plain, "fsdp_config.fsdp_version").meaning,
+             Contains("read with distributed_type FSDP only"));
+  const PlanSource sharded = of_yaml(kAccelerate + "distributed_type: FSDP\n" + kDeepSpeed + kFsdp);
+  CHECK(word(sharded, "dp-kind") == "fsdp2");
+  const PlanSource zero =
+      of_yaml(kAccelerate + "distributed_type: DEEPSPEED\n" + kDeepSpeed + kFsdp);
+  CHECK(word(zero, "dp-kind") == "zero3");
+}
+
+// axolotl 0.19, utils/schemas/training.py: gradient_accumulation_steps is 1 by default, and
+// utils/config/__init__.py normalize_config() divides batch_size only where it is null.
+TEST_CASE("axolotl: batch_size counts where accumulation is null", "[plan][sources]") {
+  const std::string head =
+      "base_model: gpt2\nsequence_len: 64\nbatch_size: 8\nmicro_batch_size: 2\n";
+  CHECK(word(of_yaml(head), "grad-accum") == "-");
+  CHECK(word(of_yaml(head + "gradient_accumulation_steps:\n"), "grad-accum") == "4");
+}
+
+// DeepSpeed 0.19, runtime/config.py _set_batch_related_parameters(): without accumulation in the
+// file it is train_batch_size over micro batch and ranks.
+TEST_CASE("deepspeed: accumulation is what the ranks leave of a batch", "[plan][sources]") {
+  const PlanSource file = plan_of_settings(
+      read_json_settings(R"({"train_batch_size": 256, "train_micro_batch_size_per_gpu": 16})",
+                         "ds.json"),
+      "ds.json");
+  const auto combined = [](const std::vector<PlanSource>& sources, const OptionWords& given) {
+    const OptionWords words = combined_words(sources, given);
+    const auto text = [&](std::string_view option) {
+      const std::string* const found = find_word(words, option);
+      return found == nullptr ? std::string("1") : *found;
+    };
+    return text("dp") + " " + text("grad-accum");
+  };
+  CHECK(combined({file}, {}) == "16 1");
+  CHECK(combined({file}, {{"dp", "8"}}) == "16 2");  // what is given wins over the file's 16
+  PlanSource launcher;
+  launcher.words = {{"gpus", "4"}};
+  CHECK(combined({launcher, file}, {}) == "4 4");
+}
+
+// LLaMA-Factory 0.9.5, hparams/parser.py: pure_bf16 turns no autocast off.
+TEST_CASE("llamafactory: pure_bf16 beside bf16 is autocast over bf16", "[plan][sources]") {
+  const std::string head =
+      "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\ndo_train: true\nfinetuning_type: full\n"
+      "template: qwen\npure_bf16: true\n";
+  CHECK(word(of_yaml(head), "precision") == "bf16");
+  CHECK(word(of_yaml(head + "bf16: true\n"), "precision") == "bf16+amp");
+}
+
+TEST_CASE("axolotl: adapters without a rank are said to be none", "[plan][sources]") {
+  const PlanSource plan = of_yaml("base_model: gpt2\nsequence_len: 64\nadapter: lora\n");
+  CHECK(row_of(plan, "adapter").fate == KeyFate::not_supported);
+  CHECK(row_of(plan, "adapter").lacks == "lora");
+}
