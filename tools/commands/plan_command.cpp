@@ -58,9 +58,7 @@ OptionParser plan_options() {
       "sequences of a step; default: 4 Mi tokens, at most 128 Ki per GPU")(
       "margin", text("PERCENT"), "memory that a row leaves free; default 3 %")(
       "allow", text("KIND"),
-      "what training may give up, all kinds listed: full, 8-bit-moments, 16-bit, lora, "
-      "lora-16-bit, 8-bit, 4-bit; "
-      "default: nothing, and where that does not fit, all")(
+      "most that training gives up, from full to 4-bit; default: full, or else all")(
       "only", text("NAME"), "only strategies with NAME in their name")("rows", text("N"),
                                                                        "rows to find; default 10")(
       "tensor-first", "pipelines only where tensor parallelism fills a machine")(
