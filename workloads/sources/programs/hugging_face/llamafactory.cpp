@@ -46,7 +46,7 @@ std::string pure_precision(const SettingList& all) {
   const std::string_view autocast = is_any_on(all, {"bf16"})   ? "bf16"
                                     : is_any_on(all, {"fp16"}) ? "fp16"
                                                                : "";
-  return precision_word("bf16", autocast, sharding_of(all)).value_or("");
+  return precision_word("bf16", autocast, all).value_or("");
 }
 
 /// model/adapter.py init_adapter: what is trained becomes fp32, unless pure_bf16 or ZeRO-3; the

@@ -14,11 +14,11 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-PlanSource of_yaml(const std::string& text) {
+PlanSource file_of(const std::string& text) {
   return plan_of_settings(read_yaml_settings(text, "x.yaml"), "x.yaml");
 }
 
-std::string word(const PlanSource& source, std::string_view option) {
+std::string option_of(const PlanSource& source, std::string_view option) {
   std::string found = "-";
   for (const OptionWord& each : source.words) {
     found = each.first == option ? each.second : found;
@@ -42,17 +42,17 @@ const std::string kFsdp = "fsdp_config:\n  fsdp_version: 2\n  fsdp_offload_param
 // from distributed_type, and launch_command() asks for these.
 TEST_CASE("accelerate: distributed_type says which section is read", "[plan][sources]") {
   const PlanSource plain =
-      of_yaml(kAccelerate + "distributed_type: MULTI_GPU\n" + kDeepSpeed + kFsdp);
-  CHECK(word(plain, "dp-kind") == "ddp");
-  CHECK(word(plain, "offload") == "-");
+      file_of(kAccelerate + "distributed_type: MULTI_GPU\n" + kDeepSpeed + kFsdp);
+  CHECK(option_of(plain, "dp-kind") == "ddp");
+  CHECK(option_of(plain, "offload") == "-");
   CHECK(row_of(plain, "deepspeed_config.zero_stage").fate == KeyFate::no_effect);
   CHECK_THAT(row_of(plain, "fsdp_config.fsdp_version").meaning,
              Contains("read with distributed_type FSDP only"));
-  const PlanSource sharded = of_yaml(kAccelerate + "distributed_type: FSDP\n" + kDeepSpeed + kFsdp);
-  CHECK(word(sharded, "dp-kind") == "fsdp2");
+  const PlanSource sharded = file_of(kAccelerate + "distributed_type: FSDP\n" + kDeepSpeed + kFsdp);
+  CHECK(option_of(sharded, "dp-kind") == "fsdp2");
   const PlanSource zero =
-      of_yaml(kAccelerate + "distributed_type: DEEPSPEED\n" + kDeepSpeed + kFsdp);
-  CHECK(word(zero, "dp-kind") == "zero3");
+      file_of(kAccelerate + "distributed_type: DEEPSPEED\n" + kDeepSpeed + kFsdp);
+  CHECK(option_of(zero, "dp-kind") == "zero3");
 }
 
 // axolotl 0.19, utils/schemas/training.py: gradient_accumulation_steps is 1 by default, and
@@ -60,8 +60,8 @@ TEST_CASE("accelerate: distributed_type says which section is read", "[plan][sou
 TEST_CASE("axolotl: batch_size counts where accumulation is null", "[plan][sources]") {
   const std::string head =
       "base_model: gpt2\nsequence_len: 64\nbatch_size: 8\nmicro_batch_size: 2\n";
-  CHECK(word(of_yaml(head), "grad-accum") == "-");
-  CHECK(word(of_yaml(head + "gradient_accumulation_steps:\n"), "grad-accum") == "4");
+  CHECK(option_of(file_of(head), "grad-accum") == "-");
+  CHECK(option_of(file_of(head + "gradient_accumulation_steps:\n"), "grad-accum") == "4");
 }
 
 // DeepSpeed 0.19, runtime/config.py _set_batch_related_parameters(): without accumulation in the
@@ -91,12 +91,12 @@ TEST_CASE("llamafactory: pure_bf16 beside bf16 is autocast over bf16", "[plan][s
   const std::string head =
       "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\ndo_train: true\nfinetuning_type: full\n"
       "template: qwen\npure_bf16: true\n";
-  CHECK(word(of_yaml(head), "precision") == "bf16");
-  CHECK(word(of_yaml(head + "bf16: true\n"), "precision") == "bf16+amp");
+  CHECK(option_of(file_of(head), "precision") == "bf16");
+  CHECK(option_of(file_of(head + "bf16: true\n"), "precision") == "bf16+amp");
 }
 
 TEST_CASE("axolotl: adapters without a rank are said to be none", "[plan][sources]") {
-  const PlanSource plan = of_yaml("base_model: gpt2\nsequence_len: 64\nadapter: lora\n");
+  const PlanSource plan = file_of("base_model: gpt2\nsequence_len: 64\nadapter: lora\n");
   CHECK(row_of(plan, "adapter").fate == KeyFate::not_supported);
   CHECK(row_of(plan, "adapter").lacks == "lora");
 }
