@@ -50,10 +50,12 @@ PublishedRun bloom() {
            {"GPU", "A100 80 GB", "gpu", "a100-80"}},
           {{"position_embedding_type", "alibi",
             "a table of learned positions stands for it; the biases take batch * heads / tp * seq "
-            "numbers in each layer"},
+            "numbers in each layer",
+            MemorySign::little},
            {"embed_layernorm", "true",
             "the norm behind the embedding keeps its input, batch * seq * hidden numbers on the "
-            "first stage"}}};
+            "first stage",
+            MemorySign::little}}};
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ PlanSource plan_of_published(const PublishedRun& run) {
     keys.use(fact.said, fact.value, fact.option, fact.word);
   }
   for (const PublishedGap& gap : run.gaps) {
-    keys.add_not_supported(gap.said, gap.value, gap.why);
+    keys.add_not_supported(gap.said, gap.value, gap.why, gap.sign);
   }
   PlanSource source = keys.finish();
   source.file = fmt::format("{} ({})", run.name, run.source);

@@ -25,6 +25,7 @@ struct PublishedGap {
   std::string said;
   std::string value;
   std::string why;
+  MemorySign sign = MemorySign::either;
 };
 
 struct PublishedRun {

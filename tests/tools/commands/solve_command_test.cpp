@@ -128,7 +128,7 @@ TEST_CASE("solve: without a strategy GPUs are counted over all of them", "[cli][
   const std::string plan =
       R"(--model {"model_type":"llama","hidden_size":1024,"intermediate_size":2752,)"
       R"("num_hidden_layers":4,"num_attention_heads":16,"vocab_size":32000} )"
-      "--seq 128 --precision bf16 --capacity 2200MiB ";
+      "--seq 128 --precision bf16 --capacity 1500MiB ";
   const auto answer = json_of("plan --for gpus " + plan);
   const auto& solved = answer.at("fields").at(0);
   REQUIRE(!solved.at("answer").is_null());

@@ -133,7 +133,10 @@ class Result(Record):
             return getattr(getattr(self, self._renamed.get(parts[0], parts[0])), "results")
         lists = [key for key, value in self._data.items() if _has_objects(value)]
         names = [self._renamed.get(key, key) for key in sorted(lists, key=lambda key: key not in ("rows", "runs"))]
-        return next((getattr(self, name) for name in names if hasattr(self, name)), (self,))
+        rows: Sequence[Record | Mapping[str, Any]] = next(
+            (getattr(self, name) for name in names if hasattr(self, name)), (self,)
+        )
+        return rows
 
     def __str__(self) -> str:
         return self._question.table()
