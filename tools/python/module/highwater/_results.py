@@ -129,13 +129,13 @@ class Result(Record):
         """What the answer lists: its rows or runs, the results of a part, else the first list of objects, else itself."""
         parts = [key for key, value in self._data.items()
                  if isinstance(value, Mapping) and _has_objects(value.get("results"))]
+        rows: Sequence[Record | Mapping[str, Any]] = (self,)
         if parts:
-            return getattr(getattr(self, self._renamed.get(parts[0], parts[0])), "results")
-        lists = [key for key, value in self._data.items() if _has_objects(value)]
-        names = [self._renamed.get(key, key) for key in sorted(lists, key=lambda key: key not in ("rows", "runs"))]
-        rows: Sequence[Record | Mapping[str, Any]] = next(
-            (getattr(self, name) for name in names if hasattr(self, name)), (self,)
-        )
+            rows = getattr(self, self._renamed.get(parts[0], parts[0])).results
+        else:
+            lists = [key for key, value in self._data.items() if _has_objects(value)]
+            names = [self._renamed.get(key, key) for key in sorted(lists, key=lambda key: key not in ("rows", "runs"))]
+            rows = next((getattr(self, name) for name in names if hasattr(self, name)), rows)
         return rows
 
     def __str__(self) -> str:
