@@ -247,18 +247,19 @@ TEST_CASE("quantised: fully_shard of a model that was quantised on the host", "[
 }
 
 // transformers 4.46.3, modeling_utils.py _load_state_dict_into_meta_model: under FSDP each weight
-// leaves the GPU once it is quantised; 5.24 keeps all of them, 35 GB of Llama 2 70B.
+// leaves the GPU once it is quantised; 5.24 keeps all of them: half a byte for each of the 12.7
+// billion elements in Llama 2 13B's blocks, 5.9 GiB.
 TEST_CASE("quantised: what a rank of FSDP1 loads depends on transformers", "[cli][quantized]") {
   const auto loads = [](const std::string& releases) {
     const auto run = json_of(
-        "simulate --model llama-2-70b --framework trl-sft --precision bf16+amp --quantize nf4 "
+        "simulate --model llama-2-13b --framework trl-sft --precision bf16+amp --quantize nf4 "
         "--double-quant --quant-storage bf16 --lora 8 --dp 2 --dp-kind fsdp1 --offload both "
-        "--checkpoint full --checkpoint-impl reentrant --seq 1024 --gpu h100-80 " +
+        "--checkpoint full --checkpoint-impl reentrant --seq 64 --gpu h100-80 " +
         releases);
-    return run.at("peak").at("reserved_bytes").to_number<std::int64_t>() >> 30;
+    return run.at("peak").at("reserved_bytes").to_number<std::int64_t>() >> 20;
   };
-  CHECK(loads("--torch 2.6 --transformers 4.46") < 22);
-  CHECK(loads("--torch 2.15 --transformers 5.24") > 32);
+  CHECK(loads("--torch 2.6 --transformers 4.46") < 5'000);
+  CHECK(loads("--torch 2.15 --transformers 5.24") > 6'000);
 }
 
 TEST_CASE("quantised: Trainer and SFTTrainer over several ranks", "[cli][quantized]") {
