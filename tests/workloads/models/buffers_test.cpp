@@ -13,7 +13,7 @@ using namespace highwater;
 namespace {
 
 constexpr std::int64_t kPositions = 96;
-constexpr std::uint64_t kMask = 96 * 96;  // bool
+constexpr std::uint64_t kMask{96UL * 96UL};  // bool
 constexpr std::int64_t kLayers = 3;
 
 template <class Config>

@@ -342,7 +342,11 @@ std::string why_of_nobody(const SettingList& settings) {
 
 std::string names_of_programs() {
   std::vector<std::string_view> names;
-  std::ranges::transform(programs(), std::back_inserter(names), &Program::name);
+  for (const Program* const program : programs()) {
+    if (!program->keys.rules().empty()) {  // the others are known to be refused
+      names.push_back(program->name);
+    }
+  }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -19,7 +19,7 @@ std::span<const Program* const> programs();
 /// PyTorch reads.
 std::span<const Program* const> launchers();
 
-/// The names of programs(), with commas between.
+/// The names of those that are read, with commas between.
 std::string names_of_programs();
 
 /// The program whose rules know most of the keys. @throws InputError naming the programs if none
