@@ -123,6 +123,7 @@ std::vector<Candidate> without_overlaps(std::vector<Candidate> candidates) {
     }
   }
   std::vector<Candidate> result;
+  result.reserve(taken.size());
   for (auto& [begins, each] : taken) {
     result.push_back(std::move(each));
   }

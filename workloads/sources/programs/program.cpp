@@ -84,8 +84,7 @@ class SettingsReader {
   /// with hundreds of them no key was meant.
   std::string why_unknown(const std::string& key) {
     constexpr std::size_t kMostMistakes = 200;
-    const std::string sentence =
-        fmt::format("no key of {} that this program knows", program_->releases);
+    std::string sentence = fmt::format("no key of {} that this program knows", program_->releases);
     if (++unknown_ > kMostMistakes) {
       return sentence;
     }

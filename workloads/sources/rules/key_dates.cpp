@@ -94,7 +94,10 @@ Bound earliest_end(const std::vector<DatedKeys>& rows, const SettingList& settin
   for (const DatedKeys& row : rows) {
     const Setting* const setting =
         row.edge == DatedKeys::Edge::until ? key_like(settings, row.keys) : nullptr;
-    const std::string_view day = setting == nullptr ? "" : end_of(row.package, row.release);
+    if (setting == nullptr) {
+      continue;
+    }
+    const std::string_view day = end_of(row.package, row.release);
     if (!day.empty() && (bound.row == nullptr || day < bound.day)) {
       bound = {&row, setting->key, day};
     }
