@@ -66,7 +66,8 @@ TEST_CASE("explain: a snapshot has no messages, a log no devices", "[cli][explai
   CHECK(log.at("messages").as_array().size() == 3);
 }
 
-TEST_CASE("explain: a text without a message is no input", "[cli][explain][messages][errors]") {
+TEST_CASE("explain: a text without an out-of-memory message is refused",
+          "[cli][explain][messages][errors]") {
   const LogOnDisk log("epoch 1 loss 2.3\nepoch 2 loss 2.2\n");
   const CommandRun result = run({"explain", log.path()});
   CHECK(result.code == ExitCode::bad_input);
@@ -74,7 +75,7 @@ TEST_CASE("explain: a text without a message is no input", "[cli][explain][messa
                                   "Highwater knows; give a log with the line"));
 }
 
-TEST_CASE("explain: a trace with a mistake in its first line is no log",
+TEST_CASE("explain: a damaged trace is refused as a trace, not read as a log",
           "[cli][explain][messages][errors]") {
   const LogOnDisk trace("step one\na x 512 0\n");
   const CommandRun result = run({"explain", trace.path()});

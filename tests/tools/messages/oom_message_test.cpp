@@ -369,7 +369,7 @@ TEST_CASE("message: sizes in others' sentences are those of the text", "[message
             .other_verdict.find("40960 tokens needs 10.00 GiB") != std::string::npos);
 }
 
-TEST_CASE("message: a text about memory is no message", "[messages]") {
+TEST_CASE("message: prose about memory is not mistaken for an error", "[messages]") {
   CHECK(messages_in("If you run out of memory, try a smaller batch.").empty());
   CHECK(messages_in("CUDA out of memory. Tried to allocate").empty());
   CHECK(messages_in("").empty());

@@ -272,7 +272,8 @@ TEST_CASE("observed plan: Megatron-Core's clipping, which is not seen, is told",
   CHECK(word(source, "grad-clip").empty());
 }
 
-TEST_CASE("observed plan: what Megatron-Core decides by itself is no option", "[plan][sources]") {
+TEST_CASE("observed plan: options that Megatron-Core sets by itself are left out",
+          "[plan][sources]") {
   const PlanSource source =
       observed(R"("loop": "megatron", "strategy": {"kind": "none", "ranks": 8},
       "model": {"class": "GPTModel", "built_on": "cpu"}, "batch": {"returns_cache": true})");

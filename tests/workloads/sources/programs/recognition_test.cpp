@@ -99,7 +99,8 @@ TEST_CASE("recognition: a script of one's own says what TrainingArguments are gi
 }
 
 // simplescaling/s1, data/bulk_inference.sh: nothing is trained.
-TEST_CASE("recognition: a line that names a model alone is no training", "[plan][programs]") {
+TEST_CASE("recognition: a line with nothing but a model name is not read as training",
+          "[plan][programs]") {
   CHECK_THROWS_WITH(of_line("python bulk_inference.py --shard_index 3 --model_name "
                             "Qwen/Qwen2.5-7B-Instruct"),
                     Contains("bulk_inference.py"));

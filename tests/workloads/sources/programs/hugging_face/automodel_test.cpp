@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/source_words.hpp"
 #include "traces/error.hpp"
 #include "workloads/sources/programs/program.hpp"
 #include "workloads/sources/settings/read_settings.hpp"
@@ -15,21 +16,6 @@ namespace {
 
 PlanSource automodel_yaml(const std::string& text) {
   return plan_of_settings(read_yaml_settings(text, "x.yaml"), "x.yaml");
-}
-
-std::string automodel_words(const PlanSource& source,
-                            std::initializer_list<std::string_view> options) {
-  std::string text;
-  for (const std::string_view option : options) {
-    std::string found = "-";
-    for (const OptionWords* words : {&source.defaults, &source.words}) {
-      for (const OptionWord& each : *words) {
-        found = each.first == option ? each.second : found;
-      }
-    }
-    text += (text.empty() ? "" : " ") + found;
-  }
-  return text;
 }
 
 const std::string kRecipe =
@@ -45,24 +31,25 @@ const std::string kRecipe =
 
 TEST_CASE("automodel: a whole model under fully_shard", "[plan][sources][automodel]") {
   const PlanSource plan = automodel_yaml(kRecipe);
-  CHECK(automodel_words(plan, {"framework", "model", "batch", "global-batch", "seq", "dp-kind"}) ==
-        "hf meta-llama/Llama-3.2-1B 8 64 2048 fsdp2");
-  CHECK(automodel_words(plan, {"precision", "optimizer", "grad-clip", "tp"}) == "bf16 adam 1.0 -");
+  CHECK(test::source_words(plan, {"framework", "model", "batch", "global-batch", "seq",
+                                  "dp-kind"}) == "hf meta-llama/Llama-3.2-1B 8 64 2048 fsdp2");
+  CHECK(test::source_words(plan, {"precision", "optimizer", "grad-clip", "tp"}) ==
+        "bf16 adam 1.0 -");
 }
 
 TEST_CASE("automodel: fp32 weights are gathered in bf16", "[plan][sources][automodel]") {
   std::string text = kRecipe;
   text.replace(text.find("distributed:"), 0, "  torch_dtype: float32\n");
-  CHECK(automodel_words(automodel_yaml(text), {"precision", "param-dtype"}) == "fp32 bf16");
+  CHECK(test::source_words(automodel_yaml(text), {"precision", "param-dtype"}) == "fp32 bf16");
 }
 
 TEST_CASE("automodel: patterns of modules become the family's layers",
           "[plan][sources][automodel]") {
   const PlanSource plan =
       automodel_yaml(kRecipe + "peft:\n  target_modules: ['*_proj']\n  dim: 16\n  alpha: 32\n");
-  CHECK(automodel_words(plan, {"lora", "lora-targets"}) ==
+  CHECK(test::source_words(plan, {"lora", "lora-targets"}) ==
         "16 q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj");
-  CHECK(automodel_words(
+  CHECK(test::source_words(
             automodel_yaml(kRecipe + "peft:\n  target_modules: ['*.q_proj', '*v_proj']\n"),
             {"lora", "lora-targets"}) == "8 q_proj,v_proj");
 }

@@ -2,6 +2,7 @@
 // and swift/config/zero2.json.
 #include <catch2/catch.hpp>
 
+#include "tests/support/source_words.hpp"
 #include "traces/error.hpp"
 #include "workloads/sources/programs/program.hpp"
 #include "workloads/sources/settings/launch_line.hpp"
@@ -20,20 +21,6 @@ PlanSource swift_yaml(const std::string& text) {
   return plan_of_settings(read_yaml_settings(text, "x.yaml"), "x.yaml");
 }
 
-std::string swift_words(const PlanSource& source, std::initializer_list<std::string_view> options) {
-  std::string text;
-  for (const std::string_view option : options) {
-    std::string found = "-";
-    for (const OptionWords* words : {&source.defaults, &source.words}) {
-      for (const OptionWord& each : *words) {
-        found = each.first == option ? each.second : found;
-      }
-    }
-    text += (text.empty() ? "" : " ") + found;
-  }
-  return text;
-}
-
 constexpr const char* kLine =
     "NPROC_PER_NODE=4 \\\nswift sft --model Qwen/Qwen3-8B --torch_dtype bfloat16 --max_length "
     "4096 ";
@@ -44,20 +31,22 @@ TEST_CASE("ms-swift: LoRA under DeepSpeed by the name of its file", "[plan][sour
   const PlanSource plan = swift_line(std::string(kLine) +
                                      "--tuner_type lora --lora_rank 16 --target_modules all-linear "
                                      "--per_device_train_batch_size 2 --deepspeed zero2");
-  CHECK(swift_words(plan, {"framework", "model", "gpus", "batch", "seq", "dp-kind", "precision"}) ==
-        "trainer Qwen/Qwen3-8B 4 2 4096 zero2 bf16");
-  CHECK(swift_words(plan, {"lora", "lora-dropout", "lora-targets"}) ==
+  CHECK(test::source_words(plan, {"framework", "model", "gpus", "batch", "seq", "dp-kind",
+                                  "precision"}) == "trainer Qwen/Qwen3-8B 4 2 4096 zero2 bf16");
+  CHECK(test::source_words(plan, {"lora", "lora-dropout", "lora-targets"}) ==
         "16 0.05 q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj");
-  CHECK(swift_words(plan, {"checkpoint", "checkpoint-impl", "grad-accum"}) == "full reentrant 2");
+  CHECK(test::source_words(plan, {"checkpoint", "checkpoint-impl", "grad-accum"}) ==
+        "full reentrant 2");
 }
 
 TEST_CASE("ms-swift: adapters unless told, sixteen sequences a step, autocast in the weights' type",
           "[plan][sources][swift]") {
-  CHECK(swift_words(swift_line(kLine), {"lora", "batch", "grad-accum", "precision",
-                                        "checkpoint-impl"}) == "8 1 4 bf16+amp nonreentrant");
-  CHECK(swift_words(swift_line("swift sft --model Qwen/Qwen2.5-7B --train_type full "
-                               "--torch_dtype float32 --per_device_train_batch_size 32"),
-                    {"lora", "gpus", "grad-accum", "precision", "checkpoint-impl"}) ==
+  CHECK(test::source_words(swift_line(kLine),
+                           {"lora", "batch", "grad-accum", "precision", "checkpoint-impl"}) ==
+        "8 1 4 bf16+amp nonreentrant");
+  CHECK(test::source_words(swift_line("swift sft --model Qwen/Qwen2.5-7B --train_type full "
+                                      "--torch_dtype float32 --per_device_train_batch_size 32"),
+                           {"lora", "gpus", "grad-accum", "precision", "checkpoint-impl"}) ==
         "- - 1 amp-fp16 reentrant");
 }
 
@@ -67,18 +56,19 @@ TEST_CASE("ms-swift: a YAML file with variables, and names of release 2",
       "ENV:\n  NPROC_PER_NODE: 8\nmodel: Qwen/Qwen2.5-7B-Instruct\ntuner_type: lora\n"
       "deepspeed: zero3\nmax_length: 2048\nmodel_name: swift-robot\ngradient_accumulation_steps: "
       "8\n");
-  CHECK(swift_words(yaml, {"model", "gpus", "dp-kind", "zero-init", "grad-accum"}) ==
+  CHECK(test::source_words(yaml, {"model", "gpus", "dp-kind", "zero-init", "grad-accum"}) ==
         "Qwen/Qwen2.5-7B-Instruct 8 zero3 true 8");
   const PlanSource old = swift_line(
       "swift sft --model_id_or_path qwen/Qwen2-7B-Instruct --sft_type lora --batch_size 2 "
       "--dtype bf16 --lora_target_modules q_proj v_proj --deepspeed default-zero2");
-  CHECK(swift_words(old, {"model", "batch", "lora-targets", "dp-kind", "precision"}) ==
+  CHECK(test::source_words(old, {"model", "batch", "lora-targets", "dp-kind", "precision"}) ==
         "qwen/Qwen2-7B-Instruct 2 q_proj,v_proj zero2 bf16");
 }
 
-TEST_CASE("ms-swift: what it calls the model is no model", "[plan][sources][swift]") {
+TEST_CASE("ms-swift: model_name, a name for the chatbot, does not select the model",
+          "[plan][sources][swift]") {
   const PlanSource plan = swift_line(std::string(kLine) + "--model_name swift-robot");
-  CHECK(swift_words(plan, {"model"}) == "Qwen/Qwen3-8B");
+  CHECK(test::source_words(plan, {"model"}) == "Qwen/Qwen3-8B");
 }
 
 TEST_CASE("ms-swift: other commands, tasks and tuners are refused", "[plan][sources][swift]") {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/source_words.hpp"
 #include "traces/error.hpp"
 #include "workloads/sources/programs/program.hpp"
 #include "workloads/sources/settings/read_settings.hpp"
@@ -14,20 +15,6 @@ namespace {
 
 PlanSource oumi_yaml(const std::string& text) {
   return plan_of_settings(read_yaml_settings(text, "x.yaml"), "x.yaml");
-}
-
-std::string oumi_words(const PlanSource& source, std::initializer_list<std::string_view> options) {
-  std::string text;
-  for (const std::string_view option : options) {
-    std::string found = "-";
-    for (const OptionWords* words : {&source.defaults, &source.words}) {
-      for (const OptionWord& each : *words) {
-        found = each.first == option ? each.second : found;
-      }
-    }
-    text += (text.empty() ? "" : " ") + found;
-  }
-  return text;
 }
 
 const std::string kModel =
@@ -43,9 +30,10 @@ TEST_CASE("oumi: TRL's trainer with adapters", "[plan][sources][oumi]") {
       "  gradient_accumulation_steps: 32\n  enable_gradient_checkpointing: False\n"
       "  optimizer: adamw_torch_fused\npeft:\n  lora_r: 16\n  lora_target_modules: [q_proj, "
       "v_proj]\n");
-  CHECK(oumi_words(plan, {"framework", "model", "seq", "batch", "grad-accum", "checkpoint"}) ==
+  CHECK(test::source_words(plan,
+                           {"framework", "model", "seq", "batch", "grad-accum", "checkpoint"}) ==
         "trl-sft meta-llama/Llama-3.1-8B-Instruct 8192 2 32 none");
-  CHECK(oumi_words(plan, {"precision", "lora", "lora-targets", "loss", "optimizer-impl"}) ==
+  CHECK(test::source_words(plan, {"precision", "lora", "lora-targets", "loss", "optimizer-impl"}) ==
         "bf16 16 q_proj,v_proj hf fused");
 }
 
@@ -63,16 +51,17 @@ TEST_CASE("oumi: FSDP1 by accelerate, flat parameters for adapters", "[plan][sou
       "True\n"
       "fsdp:\n  enable_fsdp: True\n  sharding_strategy: HYBRID_SHARD\n  forward_prefetch: True\n"
       "  auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  transformer_layer_cls: LlamaDecoderLayer\n");
-  CHECK(oumi_words(plan, {"dp-kind", "strategy", "forward-prefetch", "use-orig-params",
-                          "checkpoint", "precision", "lora"}) ==
+  CHECK(test::source_words(plan, {"dp-kind", "strategy", "forward-prefetch", "use-orig-params",
+                                  "checkpoint", "precision", "lora"}) ==
         "fsdp1 hybrid_shard true false full bf16 8");
 }
 
 TEST_CASE("oumi: mixed precision is told apart from the weights' type", "[plan][sources][oumi]") {
   const std::string model = "model:\n  model_name: gpt2\n  torch_dtype_str: float32\n";
-  CHECK(oumi_words(oumi_yaml(model + "training:\n  trainer_type: HF\n"
-                                     "  mixed_precision_dtype: BF16\n"),
-                   {"framework", "precision", "batch", "optimizer"}) == "trainer amp-bf16 8 adamw");
+  CHECK(test::source_words(oumi_yaml(model + "training:\n  trainer_type: HF\n"
+                                             "  mixed_precision_dtype: BF16\n"),
+                           {"framework", "precision", "batch", "optimizer"}) ==
+        "trainer amp-bf16 8 adamw");
 }
 
 TEST_CASE("oumi: DeepSpeed within the file", "[plan][sources][oumi]") {
@@ -80,7 +69,7 @@ TEST_CASE("oumi: DeepSpeed within the file", "[plan][sources][oumi]") {
       oumi_yaml(kModel +
                 "training:\n  trainer_type: TRL_SFT\ndeepspeed:\n  enable_deepspeed: True\n"
                 "  zero_stage: ZERO_3\n  precision: BF16\n  offload_optimizer:\n    device: CPU\n");
-  CHECK(oumi_words(plan, {"dp-kind", "precision", "offload"}) == "zero3 bf16 optimizer");
+  CHECK(test::source_words(plan, {"dp-kind", "precision", "offload"}) == "zero3 bf16 optimizer");
 }
 
 TEST_CASE("oumi: 4 bits as the file says", "[plan][sources][oumi]") {
@@ -88,7 +77,7 @@ TEST_CASE("oumi: 4 bits as the file says", "[plan][sources][oumi]") {
       oumi_yaml(kModel +
                 "training:\n  trainer_type: TRL_SFT\n  use_peft: True\npeft:\n  q_lora: True\n"
                 "  bnb_4bit_quant_type: nf4\n  bnb_4bit_compute_dtype: bfloat16\n");
-  CHECK(oumi_words(plan, {"quantize", "quant-compute-dtype", "lora"}) == "nf4 bf16 8");
+  CHECK(test::source_words(plan, {"quantize", "quant-compute-dtype", "lora"}) == "nf4 bf16 8");
 }
 
 TEST_CASE("oumi: other trainers are refused", "[plan][sources][oumi]") {
