@@ -97,7 +97,7 @@ class Runner : private DecisionListener {
   }
 
   StepResult step(const Instruction& instruction) {
-    return std::visit([this](const auto& i) { return perform(i); }, instruction);
+    return std::visit([this](const auto& i) { return this->perform(i); }, instruction);
   }
 
   /// Goes on with an allocator that starts from the memory map of this one.

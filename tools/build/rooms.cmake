@@ -15,21 +15,35 @@
 
 set_property(GLOBAL PROPERTY HIGHWATER_ROOMS "")
 
-# Compiled once, used by every target that names it in highwater_compile_quickly.
-add_library(highwater_precompiled OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
+# The precompiled header under the options that follow, compiled once, for highwater_compile_quickly.
 # With the warnings: GCC refuses a header that was compiled without -Wpedantic.
-target_link_libraries(highwater_precompiled PRIVATE highwater_warnings highwater_libraries)
-if(HIGHWATER_UNITY)
-  target_precompile_headers(highwater_precompiled PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled.hpp)
+function(highwater_precompile name)
+  add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/tools/build/precompiled.cpp)
+  target_link_libraries(${name} PRIVATE highwater_warnings highwater_libraries)
+  target_compile_options(${name} PRIVATE ${ARGN})
+  if(HIGHWATER_UNITY)
+    target_precompile_headers(${name} PRIVATE
+      ${PROJECT_SOURCE_DIR}/tools/build/precompiled.hpp)
+  endif()
+endfunction()
+
+highwater_precompile(highwater_precompiled)
+if(HIGHWATER_UNOPTIMISED_TOOLS)
+  highwater_precompile(highwater_precompiled_unoptimised -O0)
 endif()
 
 # All sources of `target` become one translation unit, unless what follows says SEPARATE.
 function(highwater_compile_quickly target)
+  set(precompiled highwater_precompiled)
+  if(HIGHWATER_UNOPTIMISED_TOOLS AND target MATCHES "^highwater_tools_")
+    set(precompiled highwater_precompiled_unoptimised)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
   if(HIGHWATER_UNITY)
     if(NOT "SEPARATE" IN_LIST ARGN)
       set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     endif()
-    target_precompile_headers(${target} REUSE_FROM highwater_precompiled)
+    target_precompile_headers(${target} REUSE_FROM ${precompiled})
   endif()
 endfunction()
 

@@ -58,7 +58,7 @@ class PieceWriter {
       bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     } else {
       static_assert(sizeof(T) <= kLargestByFields, "give the struct a PieceCodec");
-      boost::pfr::for_each_field(value, [this](const auto& field) { put(field); });
+      boost::pfr::for_each_field(value, [this](const auto& field) { this->put(field); });
     }
   }
 
@@ -129,7 +129,7 @@ class PieceReader {
       std::memcpy(&value, next(sizeof value).data(), sizeof value);
     } else {
       static_assert(sizeof(T) <= kLargestByFields, "give the struct a PieceCodec");
-      boost::pfr::for_each_field(value, [this](auto& field) { get(field); });
+      boost::pfr::for_each_field(value, [this](auto& field) { this->get(field); });
     }
   }
 

@@ -7,9 +7,9 @@
 namespace highwater::eager {
 
 /// The gradients of self + other, whose types were `self` and `other`.
-BackwardFunction add_backward(DType self, DType other);
+BackwardFunction add_backward();
 
 /// The gradients of self / other; the node saved other, and self if other requires a gradient.
-BackwardFunction div_backward(DType self, DType other);
+BackwardFunction div_backward();
 
 }  // namespace highwater::eager

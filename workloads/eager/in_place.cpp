@@ -40,7 +40,7 @@ Tensor clone_unrecorded(const Tensor& self) {
 
 Tensor add_(const Tensor& self, const Tensor& other) {
   const auto node = begin_node(self.runtime(), "AddBackward0", {self, other});
-  return rebase(node, self, add_backward(self.dtype(), other.dtype()));
+  return rebase(node, self, add_backward());
 }
 
 // CopySlices around AddBackward0: the gradient of the whole is copied, then that of the view. The
@@ -76,7 +76,7 @@ Tensor div_(const Tensor& self, const Tensor& other) {
     node->save(other);
     node->save(other.requires_grad() ? clone_unrecorded(self) : Tensor{});
   }
-  return rebase(node, self, div_backward(self.dtype(), other.dtype()));
+  return rebase(node, self, div_backward());
 }
 
 Tensor div_(const Tensor& self, double /*scalar*/) {

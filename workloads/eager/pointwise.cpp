@@ -93,8 +93,8 @@ DType promote(const Tensor& a, const Tensor& b) {
   return wider(a.dtype(), b.dtype());
 }
 
-BackwardFunction add_backward(DType a, DType b) {
-  return [a, b](Node& own, TensorList& grads) {
+BackwardFunction add_backward() {
+  return [](Node& own, TensorList& grads) {
     TensorList out(2);
     if (own.needs(1)) {
       out[1] = grads[0];
@@ -106,8 +106,8 @@ BackwardFunction add_backward(DType a, DType b) {
   };
 }
 
-BackwardFunction div_backward(DType a, DType b) {
-  return [a, b](Node& own, TensorList& grads) {
+BackwardFunction div_backward() {
+  return [](Node& own, TensorList& grads) {
     const Tensor other_value = own.unpack(0);
     const Tensor self_value = own.unpack(1);
     TensorList out(2);
@@ -127,7 +127,7 @@ BackwardFunction div_backward(DType a, DType b) {
 Tensor add(const Tensor& self, const Tensor& other) {
   const auto node = begin_node(self.runtime(), "AddBackward0", {self, other});
   Tensor result = pointwise("add", {self, other}, promote(self, other));
-  finish_node(node, result, add_backward(self.dtype(), other.dtype()));
+  finish_node(node, result, add_backward());
   return result;
 }
 
@@ -201,7 +201,7 @@ Tensor div(const Tensor& self, const Tensor& other) {
     node->save(other.requires_grad() ? self : Tensor{});
   }
   Tensor result = pointwise("div", {self, other}, promote(self, other));
-  finish_node(node, result, div_backward(self.dtype(), other.dtype()));
+  finish_node(node, result, div_backward());
   return result;
 }
 

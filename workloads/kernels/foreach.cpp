@@ -16,8 +16,8 @@ std::int64_t chunks_of(std::int64_t numel) {
 }  // namespace
 
 ForeachNorm foreach_norm(std::span<const std::int64_t> numels, DType type, Release torch) {
-  constexpr std::int64_t kFloat = 4;
-  constexpr std::int64_t kOffset = 8;
+  constexpr std::int64_t kFloatBytes = 4;
+  constexpr std::int64_t kOffsetBytes = 8;
   const auto tensors = static_cast<std::int64_t>(numels.size());
   std::int64_t longest = 0;
   std::int64_t all = 0;
@@ -26,9 +26,9 @@ ForeachNorm foreach_norm(std::span<const std::int64_t> numels, DType type, Relea
     all += chunks_of(numel);
   }
   if (torch >= kPacksPartialNorms) {
-    return {(tensors + 1) * kOffset, all * kFloat, item_size(type)};
+    return {(tensors + 1) * kOffsetBytes, all * kFloatBytes, item_size(type)};
   }
-  return {0, tensors * longest * kFloat, item_size(type)};
+  return {0, tensors * longest * kFloatBytes, item_size(type)};
 }
 
 int foreach_kernels(std::span<const std::int64_t> numels, int most_tensors) {

@@ -100,15 +100,15 @@ TEST_CASE("fidelity: recordings of real training replay exactly", "[sim][fidelit
 }
 
 TEST_CASE("fidelity: a wrong address is described, corrected and counted once", "[sim][fidelity]") {
-  constexpr std::uint64_t kBase = 0x7f0000000000;
-  const std::uint64_t second = kBase + (4_MiB).count();
+  constexpr std::uint64_t kStart = 0x7f0000000000;
+  const std::uint64_t second = kStart + (4_MiB).count();
   RecordingBuilder builder;  // the second block was recorded 2 MiB too high
-  builder.segment_alloc(kBase, 20_MiB).alloc(kBase, 2_MiB).alloc(second, 2_MiB);
-  builder.alloc(kBase + (2_MiB).count(), 2_MiB);
-  builder.final_segment(kBase, {{2_MiB, BlockState::active_allocated},
-                                {2_MiB, BlockState::active_allocated},
-                                {2_MiB, BlockState::active_allocated},
-                                {14_MiB, BlockState::inactive}});
+  builder.segment_alloc(kStart, 20_MiB).alloc(kStart, 2_MiB).alloc(second, 2_MiB);
+  builder.alloc(kStart + (2_MiB).count(), 2_MiB);
+  builder.final_segment(kStart, {{2_MiB, BlockState::active_allocated},
+                                 {2_MiB, BlockState::active_allocated},
+                                 {2_MiB, BlockState::active_allocated},
+                                 {14_MiB, BlockState::inactive}});
   const auto replay = follow_all(builder.get()).front();
   CHECK(replay.fidelity.alloc_addresses_compared == 3);
   CHECK(replay.fidelity.alloc_addresses_matched == 2);
@@ -122,14 +122,14 @@ TEST_CASE("fidelity: a wrong address is described, corrected and counted once", 
 }
 
 TEST_CASE("fidelity: a segment that the model did not expect is put in place", "[sim][fidelity]") {
-  constexpr std::uint64_t kBase = 0x7f0000000000;
-  constexpr std::uint64_t kOther = 0x7f0010000000;
+  constexpr std::uint64_t kStart = 0x7f0000000000;
+  constexpr std::uint64_t kElsewhere = 0x7f0010000000;
   RecordingBuilder builder;  // the second request would have fitted into the first segment
-  builder.segment_alloc(kBase, 20_MiB).alloc(kBase, 2_MiB);
-  builder.segment_alloc(kOther, 20_MiB).alloc(kOther, 2_MiB);
-  builder.final_segment(kBase,
+  builder.segment_alloc(kStart, 20_MiB).alloc(kStart, 2_MiB);
+  builder.segment_alloc(kElsewhere, 20_MiB).alloc(kElsewhere, 2_MiB);
+  builder.final_segment(kStart,
                         {{2_MiB, BlockState::active_allocated}, {18_MiB, BlockState::inactive}});
-  builder.final_segment(kOther,
+  builder.final_segment(kElsewhere,
                         {{2_MiB, BlockState::active_allocated}, {18_MiB, BlockState::inactive}});
   const auto replay = follow_all(builder.get()).front();
   CHECK(replay.fidelity.segment_events_matched == 1);

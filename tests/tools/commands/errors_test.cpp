@@ -29,7 +29,7 @@ std::string write(const std::filesystem::path& path, const std::string& content)
   return path.string();
 }
 
-#ifndef __SANITIZE_ADDRESS__
+#ifndef HIGHWATER_SANITIZED
 /// Leaves this process about 3 MB that it can still allocate.
 void use_up_memory() {
   const rlimit none{.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
@@ -212,7 +212,7 @@ TEST_CASE("cli: a scan with an unreadable file is bad input, counted on the last
   CHECK_THAT(result.out, Catch::EndsWith("2 rows, 1 unreadable, 0 outliers\n"));
 }
 
-#ifndef __SANITIZE_ADDRESS__  // whose shadow needs more address space than any limit leaves
+#ifndef HIGHWATER_SANITIZED  // whose shadow needs more address space than any limit leaves
 TEST_CASE("cli: a file that needs more memory than there is is bad input", "[cli][errors]") {
   const test::TempDir folder;
   const std::string path = (folder / "large.trace").string();

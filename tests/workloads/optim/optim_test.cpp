@@ -250,8 +250,8 @@ TEST_CASE("optim: in backward each gradient goes as soon as its parameter is upd
   auto model = two_parameters();
   const OptimizerRun optimizer(model.runtime, {.kind = sgd, .in_backward = true}, {model.params});
   for (int step = 0; step < 3; ++step) {
-    const Tensor loss = add(sum(model.params[0], {}, eager::KeepDim::no),
-                            sum(model.params[1], {}, eager::KeepDim::no));
+    const Tensor second = sum(model.params[1], {}, eager::KeepDim::no);
+    const Tensor loss = add(sum(model.params[0], {}, eager::KeepDim::no), second);
     model.record([&] { backward(loss); });
     CHECK_FALSE(model.params[0]->grad.defined());
     CHECK_FALSE(model.params[1]->grad.defined());

@@ -87,7 +87,7 @@ void zero_parameters(void* first, std::va_list others, std::initializer_list<int
 char object[256];
 
 /// Writes the object's address to what parameter `n` points to.
-inline void put_object(void* first, std::va_list others, int n) {
+[[maybe_unused]] void put_object(void* first, std::va_list others, int n) {
   void* parameter = first;
   for (int i = 0; i < n; ++i) {
     parameter = va_arg(others, void*);

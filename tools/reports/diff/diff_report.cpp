@@ -118,7 +118,6 @@ class DiffPrinter {
       : diff_(&diff),
         first_{&diff.first, inputs.first},
         second_{&diff.second, inputs.second},
-        inputs_(&inputs),
         view_(&view) {}
 
   std::string text() {
@@ -363,7 +362,6 @@ class DiffPrinter {
   const TraceDiff* diff_;
   ComparedSide first_;
   ComparedSide second_;
-  const DiffInputs* inputs_;
   const DiffView* view_;
   std::string out_;
 };

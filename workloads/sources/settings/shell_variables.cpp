@@ -306,9 +306,9 @@ std::optional<Items> ShellVariables::computed(const std::string& reference) {
 }
 
 std::optional<Items> ShellVariables::items_of(const std::string& reference) {
-  constexpr std::size_t kDeepest = 64;
-  if (depth_ >= kDeepest) {
-    place_->fail(fmt::format("variables nested more than {} deep", kDeepest),
+  constexpr std::size_t kMostNested = 64;
+  if (depth_ >= kMostNested) {
+    place_->fail(fmt::format("variables nested more than {} deep", kMostNested),
                  "give the launch line itself, in quotes, without the variables");
   }
   ++depth_;

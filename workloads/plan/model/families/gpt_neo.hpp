@@ -101,7 +101,10 @@ inline void write_attention_types(const GptNeoConfig& config, boost::json::objec
   for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
     kinds.emplace_back(attention_of(config, layer) == GptNeoAttention::local ? "local" : "global");
   }
-  object["attention_types"] = boost::json::array{boost::json::array{std::move(kinds), 1}};
+  boost::json::array times{std::move(kinds), 1};
+  boost::json::array types;  // of braces around one array compilers make different things
+  types.emplace_back(std::move(times));
+  object["attention_types"] = std::move(types);
 }
 
 inline void read_attention_layers(GptNeoConfig& config, JsonFields& fields) {
