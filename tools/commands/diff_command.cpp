@@ -18,6 +18,7 @@
 #include "tools/reports/replay_members.hpp"
 #include "tools/studies/gate/peak_words.hpp"
 #include "tools/studies/runs/planned_run.hpp"
+#include "tools/studies/runs/recording_check.hpp"
 #include "tools/studies/validation/recorded_run.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/progress_line.hpp"

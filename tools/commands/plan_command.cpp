@@ -238,6 +238,7 @@ PlanCommand parse_plan(const po::variables_map& values, const Arguments& argumen
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }
+  add_source_facts(values, result.request.run);
   return result;
 }
 

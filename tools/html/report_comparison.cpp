@@ -9,6 +9,7 @@
 #include "tools/reports/diff/peak_sizes_report.hpp"
 #include "tools/studies/explanation/peak_diff_run.hpp"
 #include "tools/studies/gate/memory_parts.hpp"
+#include "tools/studies/runs/recording_check.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {

@@ -66,6 +66,41 @@ const Gpu& gpu_called(const std::string& name) {
   return *find_gpu(name);
 }
 
+namespace {
+
+/// What the recorder did not tell is known to be of no consequence where the rest explains the
+/// recording.
+void check_against_recording(const po::variables_map& values, PlannedRun& run) {
+  const std::optional<RecordedPlan> recorded = recorded_plan(values, given_plan_options(values));
+  if (!recorded) {
+    return;
+  }
+  try {
+    run.recording = std::make_shared<RecordingCheck>(check_recording(*recorded));
+  } catch (const UsageErrors& refused) {
+    run.notes.push_back(
+        fmt::format("{}: not compared with the plan that it carries, which cannot "
+                    "be simulated: {}",
+                    recorded->file, refused.what()));
+    return;
+  }
+  if (run.recording->is_explained()) {
+    run.left_out.clear();
+  } else {
+    run.notes.push_back(fmt::format("{}: {}", recorded->file, recording_clause(*run.recording)));
+  }
+}
+
+}  // namespace
+
+void add_source_facts(const po::variables_map& values, PlannedRun& run) {
+  std::ranges::move(source_notes(values), std::back_inserter(run.notes));
+  run.left_out = left_out_keys(values);
+  run.releases = source_releases(values);
+  run.earlier = kept_earlier_run(values);
+  check_against_recording(values, run);
+}
+
 PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> problems,
                      PlanUse use, const PlanCheck& check) {
   if (const auto sentence = why_no_model(values)) {  // of which all else depends
@@ -81,10 +116,7 @@ PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> p
   if (const auto file = python_file_of(run.plan.model.config)) {
     remember_input(std::filesystem::path(*file));  // which Python reads
   }
-  std::ranges::move(source_notes(values), std::back_inserter(run.notes));
-  run.left_out = left_out_keys(values);
-  run.releases = source_releases(values);
-  run.earlier = kept_earlier_run(values);
+  add_source_facts(values, run);
   return run;
 }
 

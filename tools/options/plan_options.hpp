@@ -23,6 +23,10 @@ OptionWords given_plan_options(const boost::program_options::variables_map& valu
 /// The GPU that --gpu names for something other than a plan. @throws UsageError
 const Gpu& gpu_called(const std::string& name);
 
+/// What the files of --from say beside the options: notes, what the plan lacks of them, their
+/// releases, and whether a recording is explained by its plan, which takes a simulation.
+void add_source_facts(const boost::program_options::variables_map& values, PlannedRun& run);
+
 /// The plan that the options describe, rules included. @throws UsageErrors with everything that is
 /// wrong, `problems` included; InputError when the model's file is unreadable and nothing else is.
 PlannedRun read_plan(const boost::program_options::variables_map& values,

@@ -96,20 +96,22 @@ TraceFile read_recorded_file(const std::string& path) {
     throw no_recording(path, source->name());
   }
   return is_file(path)
-             ? read_trace_file(path, StackMode::skip)
-             : read_trace_source(std::move(source), StackMode::skip);  // a pipe comes once
+             ? read_trace_file(path, StackMode::keep)
+             : read_trace_source(std::move(source), StackMode::keep);  // a pipe comes once
 }
 
 PlanSource read_recording(const std::string& path) {
-  const TraceFile file = read_recorded_file(path);
-  const auto* recording = std::get_if<Recording>(&file);
+  TraceFile file = read_recorded_file(path);
+  auto* const recording = std::get_if<Recording>(&file);
   if (recording == nullptr || recording->plan.empty()) {
     throw InputError(path, "", "carries no plan",
                      fmt::format("record the run with highwater record, which writes one, name a "
                                  "published run ({}), or give --model",
                                  published_run_names()));
   }
-  return plan_of_recording(recording->plan, path);
+  PlanSource source = plan_of_recording(recording->plan, path);
+  source.recording = std::make_shared<Recording>(std::move(*recording));
+  return source;
 }
 
 bool is_small(const std::string& path) {

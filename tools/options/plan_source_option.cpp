@@ -212,6 +212,23 @@ std::vector<std::string> source_notes(const po::variables_map& values) {
   return notes;
 }
 
+std::optional<RecordedPlan> recorded_plan(const po::variables_map& values,
+                                          const OptionWords& given) {
+  const std::vector<PlanSource> sources = plan_sources(values);
+  const auto source = std::ranges::find_if(
+      sources, [](const PlanSource& each) { return each.recording != nullptr; });
+  if (source == sources.end()) {
+    return std::nullopt;
+  }
+  const auto completes = [&](const OptionWord& word) {
+    return word.first == "engine" || word.first == "python" ||
+           std::ranges::find(source->keys, word.first, &SourceKey::lacks) != source->keys.end();
+  };
+  OptionWords added;
+  std::ranges::copy_if(given, std::back_inserter(added), completes);
+  return RecordedPlan{source->file, source->recording, with_words(source->words, added)};
+}
+
 std::vector<LeftOutKey> left_out_keys(const po::variables_map& values) {
   std::vector<LeftOutKey> keys;
   for (const PlanSource& source : settled_sources(values)) {

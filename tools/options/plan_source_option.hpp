@@ -14,6 +14,7 @@
 #include <boost/program_options/variables_map.hpp>
 
 #include "tools/studies/runs/planned_run.hpp"
+#include "tools/studies/runs/recording_check.hpp"
 #include "workloads/sources/plan_source.hpp"
 
 namespace highwater {
@@ -39,6 +40,11 @@ std::vector<PlanSource> plan_sources(const boost::program_options::variables_map
 
 /// What the plan of --from lacks, one sentence each.
 std::vector<std::string> source_notes(const boost::program_options::variables_map& values);
+
+/// The recording that the plan of --from was read from, if it was; with what `given` adds where the
+/// recording tells nothing, and with the engine. Other options change the plan that it carries.
+std::optional<RecordedPlan> recorded_plan(const boost::program_options::variables_map& values,
+                                          const OptionWords& given);
 
 /// The keys of --from that those sentences are about.
 std::vector<LeftOutKey> left_out_keys(const boost::program_options::variables_map& values);

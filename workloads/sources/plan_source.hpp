@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
+
+struct Recording;
 
 enum class KeyFate : std::uint8_t { used, no_effect, not_supported };
 
@@ -53,6 +56,7 @@ struct PlanSource {
   std::vector<SourceKey> keys;
   std::string releases = {};  ///< those it was read as, and why; empty: the newest
   std::optional<EarlierReading> earlier = {};
+  std::shared_ptr<const Recording> recording = {};  ///< that carries the plan
 };
 
 /// Collects what a reader finds, in the order of the file.

@@ -13,6 +13,7 @@
 using namespace highwater;
 using namespace highwater::test;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -21,6 +22,10 @@ const std::string kPlans = HIGHWATER_TEST_DATA "/plans/";
 
 double peak_of(const boost::json::object& run, const char* which) {
   return run.at("peak").at(which).to_number<double>();
+}
+
+std::string verdict_of(const boost::json::object& answer) {
+  return boost::json::value_to<std::string>(answer.at("verdict"));
 }
 
 }  // namespace
@@ -35,6 +40,60 @@ TEST_CASE("from: a recording's plan has the recording's peaks", "[cli][from]") {
   CHECK(peak_of(simulated, "reserved_bytes") == peak_of(recorded, "reserved_bytes"));
   CHECK(peak_of(simulated, "allocated_bytes") ==
         Approx(peak_of(recorded, "allocated_bytes")).epsilon(2e-5));
+  const auto& check = simulated.at("recording").as_object();
+  CHECK(check.at("is_explained").as_bool());
+  CHECK(check.at("recorded") == recorded.at("peak"));
+}
+
+// The copy of the weights: 2,890,752 parameters of 4 bytes, each tensor rounded up to 512 bytes.
+TEST_CASE("from: a recording that holds more than its plan says so", "[cli][from]") {
+  const std::string file = kPlans + "script-ema.hwt.xz";
+  const auto answer = json_of("simulate --from " + file);
+  const auto& check = answer.at("recording").as_object();
+  CHECK_FALSE(check.at("is_explained").as_bool());
+  const auto requested = [&](const char* side) {
+    return check.at(side).at("requested_bytes").to_number<std::int64_t>();
+  };
+  const std::int64_t freed_by_then = 2048;  // which the plan still has
+  CHECK(requested("recorded") - requested("simulated") == 2'890'752 * 4 - freed_by_then);
+  CHECK_FALSE(check.at("only_recorded").as_array().empty());
+  CHECK_THAT(verdict_of(answer), StartsWith("FITS in a100-80"));
+  CHECK_THAT(verdict_of(answer),
+             EndsWith("the recording held 88.00 MiB (76.32 MiB allocated), its plan explains 80.00 "
+                      "MiB (65.29 MiB allocated): -9.1 % (-14.4 %)"));
+  const std::string table = run_line("simulate --from " + file).out;
+  CHECK_THAT(table, Contains("30 blocks of 1.00 MiB, of the plan 25"));
+  CHECK_THAT(table, Contains("highwater replay " + file));
+}
+
+TEST_CASE("from: what a recording held beyond its plan may be what does not fit", "[cli][from]") {
+  const std::string line =
+      "simulate --gpu a100-80 --from " + kPlans + "script-ema.hwt.xz --capacity ";
+  const auto near = json_of(line + "84MiB");
+  CHECK(near.at("fits").is_null());
+  CHECK_THAT(verdict_of(near),
+             StartsWith("FITS without what the recording held beyond its plan, which adds memory"));
+  CHECK(json_of(line + "1GiB").at("fits") == true);
+  CHECK(run_line(line + "84MiB --fail-on-oom").code == ExitCode::exceeded);
+}
+
+TEST_CASE("from: other batches of a recording are told with what its plan explains",
+          "[cli][from]") {
+  const std::string file = kPlans + "script-ema.hwt.xz";
+  CHECK_THAT(verdict_of(json_of("simulate --batch 4 --from " + file)),
+             Contains("its plan explains 80.00 MiB"));
+  for (const char* command : {"sweep --set batch=2,4 --from ", "plan --formulas-only --from ",
+                              "solve --for batch --from "}) {
+    CAPTURE(command);
+    CHECK_THAT(run_line(command + file).out, Contains("its plan explains 80.00 MiB"));
+  }
+}
+
+TEST_CASE("from: keys that a recording's plan lacks do not matter where it is explained",
+          "[cli][from]") {
+  const auto answer = json_of("simulate --from " + kPlans + "accelerate-fsdp2.hwt.xz");
+  CHECK(answer.at("recording").at("is_explained").as_bool());
+  CHECK(answer.at("left_out").as_array().empty());
 }
 
 TEST_CASE("from: the command line that it stands for, and each key", "[cli][from]") {

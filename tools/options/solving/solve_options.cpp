@@ -196,10 +196,8 @@ SolveQuestion read_solve_question(const po::variables_map& values) {
   request.state.memory = read_memory_options(values, problems);
   request.state.margin = read_margin(values, 0, problems);
   request.state.words = given_plan_options(values);
-  const PlannedRun run = read_run(request.state.words, problems);
+  PlannedRun run = read_run(request.state.words, problems);
   request.state.model = run.plan.model;
-  result.notes = run.notes;
-  std::ranges::move(source_notes(values), std::back_inserter(result.notes));
   check_memory(request, problems);
   check_strategies(request, problems);
   result.model = text_option(values, "model").value_or("");
@@ -207,6 +205,8 @@ SolveQuestion read_solve_question(const po::variables_map& values) {
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }
+  add_source_facts(values, run);
+  result.notes = std::move(run.notes);
   return result;
 }
 

@@ -7,7 +7,6 @@
 
 #include "sim/peak/peak_change.hpp"
 #include "tools/text/safe_text.hpp"
-#include "tools/text/site_label.hpp"
 #include "tools/text/table.hpp"
 
 namespace highwater {
@@ -41,13 +40,6 @@ const Columns<PeakSize>& peak_size_columns() {
 }
 
 }  // namespace
-
-PeakSizes peak_sizes(const RequestTrace& first, const RequestTrace& second) {
-  const auto named = [](const RequestTrace& trace) {
-    return [&trace](StackId stack) { return site_label(trace.tables, stack); };
-  };
-  return compare_peak_sizes(first, second, named(first), named(second));
-}
 
 std::string sites_text(const std::vector<SiteBlocks>& sites) {
   std::string text;

@@ -11,9 +11,6 @@
 
 namespace highwater {
 
-/// Names are those of the reports (site_label.hpp).
-PeakSizes peak_sizes(const RequestTrace& first, const RequestTrace& second);
-
 /// The first `top` sizes; the others are summed in one row.
 std::string peak_sizes_text(const PeakSizes& sizes, std::size_t top);
 

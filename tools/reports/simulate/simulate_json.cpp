@@ -8,6 +8,7 @@
 #include "tools/reports/rank_members.hpp"
 #include "tools/reports/replay_members.hpp"
 #include "tools/reports/search_members.hpp"
+#include "tools/reports/simulate/recording_report.hpp"
 #include "tools/reports/simulate/simulate_report.hpp"
 #include "tools/reports/simulate/simulate_sentences.hpp"
 #include "tools/reports/simulate/simulate_tables.hpp"
@@ -129,6 +130,34 @@ struct Members<LeftOutKey> {
 };
 
 template <>
+struct Members<RecordingCheck> {
+  using Check = RecordingCheck;
+  static constexpr std::size_t kBlocksListed = 20;
+  static constexpr auto kRows = std::to_array({
+      member<&Check::file>("file", "the recording"),
+      member<&Check::recorded>("recorded", "the highest values of the recorded run"),
+      member<&Check::simulated>("simulated", "those of the plan that it carries"),
+      member<[](const Check& of) { return of.allocated_error(); }>(
+          "allocated_error", "simulated / recorded - 1, of the highest allocated"),
+      member<[](const Check& of) { return of.reserved_error(); }>(
+          "reserved_error", "the same of the highest reserved"),
+      member<&Check::recorded_requests>("recorded_requests", "allocations that were recorded"),
+      member<&Check::simulated_requests>("simulated_requests", "allocations that the plan makes"),
+      member<&Check::recorded_oom>("recorded_oom", "whether the recorded run ran out of memory"),
+      member<&Check::simulated_oom>("simulated_oom", "whether the plan does"),
+      member<[](const Check& of) { return of.is_explained(); }>(
+          "is_explained",
+          "whether both end alike and both errors are at most one in a hundred; if not, the "
+          "figures of the plan are not those of the recorded program"),
+      member<[](const Check& of) { return unexplained_blocks(of, kBlocksListed); }>(
+          "only_recorded",
+          "blocks at the recording's peak and not at its plan's, most bytes first"),
+      member<[](const Check& of) { return unrecorded_blocks(of, kBlocksListed); }>(
+          "only_simulated", "blocks at its plan's peak and not at the recording's"),
+  });
+};
+
+template <>
 struct Members<StepPeak> {
   static constexpr auto kRows = std::to_array({
       member<&StepPeak::step>("step", "counted from 0"),
@@ -228,6 +257,11 @@ std::optional<bool> known_fit(const Simulation& simulation) {
                                                                 : std::nullopt;
 }
 
+std::optional<RecordingCheck> recording_check(const SimulationReport& report) {
+  const auto& check = report.simulation.recording;
+  return check ? std::optional(*check) : std::nullopt;
+}
+
 std::optional<NodeHostMemory> host_memory(const SimulationReport& report) {
   return report.simulation.host.highest() > 0 ? std::optional(node_host_memory(report.simulation))
                                               : std::nullopt;
@@ -277,6 +311,8 @@ struct Members<SimulationReport> {
           "earlier", "the answer by earlier releases, which the files could be of as well"),
       member<[](const Report& of) { return of.simulation.left_out; }>(
           "left_out", "keys of --from that are not simulated"),
+      member_if_known<recording_check>(
+          "recording", "whether the plan explains the recording that it was read from"),
       members_of<[](const Report& of) { return ListedReplay{&of.simulation.replay}; }>(),
       member<[](const Report& of) { return of.simulation.available; }>(
           "available_bytes", "what the allocator could take; null: unlimited"),

@@ -12,6 +12,7 @@
 #include "tools/reports/left_out.hpp"
 #include "tools/reports/rank_report.hpp"
 #include "tools/reports/replay_report.hpp"
+#include "tools/reports/simulate/recording_report.hpp"
 #include "tools/reports/simulate/simulate_sentences.hpp"
 #include "tools/reports/simulate/simulate_tables.hpp"
 #include "tools/studies/runs/trust_line.hpp"
@@ -92,6 +93,9 @@ void add_answer(const SimulationReport& simulated, Report& report) {
   }
   add_releases(simulated, report);
   report.paragraph();
+  if (simulation.recording && !simulation.recording->is_explained()) {
+    add_unexplained(*simulation.recording, report);
+  }
   if (simulated.batches) {
     add_paragraph("largest batch that fits: " + describe(*simulated.batches), report);
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/studies/runs/recording_check.hpp"
 #include "tools/studies/runs/replay_run.hpp"
 #include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/safe_text.hpp"
@@ -98,7 +99,9 @@ std::string share(Bytes part, Bytes whole) {
                                                         static_cast<double>(whole.count()));
 }
 
-std::string verdict(const Simulation& simulation) {
+namespace {
+
+std::string verdict_itself(const Simulation& simulation) {
   const Bytes reserved = simulation.replay.result.peak.reserved;
   if (!simulation.available) {
     return fmt::format("reserves {} with unlimited memory", to_iec(reserved));
@@ -115,9 +118,23 @@ std::string verdict(const Simulation& simulation) {
                          : "");
 }
 
+/// What a recording says about the plan that was read from it.
+std::string with_recording(std::string verdict, const Simulation& simulation) {
+  return simulation.recording ? std::move(verdict) + "; " + recording_clause(*simulation.recording)
+                              : std::move(verdict);
+}
+
+}  // namespace
+
+std::string verdict(const Simulation& simulation) {
+  return with_recording(verdict_itself(simulation), simulation);
+}
+
 std::string verdict(const Simulation& simulation, const std::vector<const Gpu*>& gpus) {
-  return simulation.available ? verdict(simulation)
-                              : verdict(simulation) + "; " + smallest_gpu(simulation, gpus);
+  return simulation.available
+             ? verdict(simulation)
+             : with_recording(verdict_itself(simulation) + "; " + smallest_gpu(simulation, gpus),
+                              simulation);
 }
 
 std::string failure_text(const Simulation& simulation) {

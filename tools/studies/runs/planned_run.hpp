@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct EarlierRun {
   OptionWords words;     ///< of the whole plan
 };
 
+struct RecordingCheck;
+
 struct PlannedRun {
   TrainingPlan plan;
   bool gpu_named = false;                  ///< --gpu was given: the run has to fit on it
@@ -27,6 +30,9 @@ struct PlannedRun {
   std::optional<EarlierRun> earlier = {};
   std::vector<LeftOutKey> left_out = {};  ///< keys of --from that the plan lacks; each has a note
   OptionWords words = {};                 ///< the options that say so
+  /// Of the recording that the plan was read from: whether the plan, before other options changed
+  /// it, explains it.
+  std::shared_ptr<const RecordingCheck> recording = {};
 };
 
 /// `given` with `changed` set anew.

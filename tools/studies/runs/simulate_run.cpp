@@ -9,6 +9,7 @@
 #include "sim/replay/compact_replay.hpp"
 #include "sim/settings/smallest_limit.hpp"
 #include "tools/engine/engine.hpp"
+#include "tools/studies/runs/recording_check.hpp"
 #include "workloads/plan/model/other_model.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/rules/plan_problems.hpp"
@@ -142,8 +143,34 @@ void note_empty_buckets(Simulation& simulation) {
 
 }  // namespace
 
+namespace {
+
+/// What the recording held beyond its plan, or saved against it, where the same share of this run
+/// decides whether it fits.
+std::optional<LeftOutKey> unexplained_share(const Simulation& simulation) {
+  const RecordingCheck* const check = simulation.recording.get();
+  if (check == nullptr || check->is_explained() || !simulation.available) {
+    return std::nullopt;
+  }
+  const double as_recorded =
+      static_cast<double>(simulation.whole_peak().reserved.count()) / (1 + check->reserved_error());
+  const bool would_fit = as_recorded <= static_cast<double>(simulation.available->count());
+  if (would_fit == simulation.fits() && check->recorded_oom == check->simulated_oom) {
+    return std::nullopt;
+  }
+  return simulation.fits()
+             ? LeftOutKey{"what the recording held beyond its plan", MemorySign::more}
+             : LeftOutKey{"what the recording saved against its plan", MemorySign::less};
+}
+
+}  // namespace
+
 std::vector<LeftOutKey> Simulation::undecided() const {
-  return turning_keys(outcome_of(*this), left_out);
+  std::vector<LeftOutKey> keys = turning_keys(outcome_of(*this), left_out);
+  if (auto share = unexplained_share(*this)) {
+    keys.push_back(std::move(*share));
+  }
+  return keys;
 }
 
 FitOutcome outcome_of(const Simulation& simulation) {
@@ -192,6 +219,7 @@ Simulation before_requests(const PlannedRun& run, const MemoryRequest& memory) {
   simulation.plan.device_room = memory.capacity;
   simulation.left_out = run.left_out;
   simulation.releases = run.releases;
+  simulation.recording = run.recording;
   simulation.is_gpu_named = run.gpu_named;
   simulation.outside = outside_memory(run.plan);
   DeviceReplay& replay = simulation.replay;

@@ -29,8 +29,9 @@ using SiteHolder = Holder<Site>;
 
 struct Simulation {
   TrainingPlan plan;
-  std::vector<LeftOutKey> left_out;   ///< as PlannedRun has it
-  std::vector<std::string> releases;  ///< as PlannedRun has them
+  std::vector<LeftOutKey> left_out;                 ///< as PlannedRun has it
+  std::vector<std::string> releases;                ///< as PlannedRun has them
+  std::shared_ptr<const RecordingCheck> recording;  ///< as PlannedRun has it
   std::shared_ptr<const RequestTrace> trace;
   DeviceReplay replay;
   PhasePeaks peaks;
