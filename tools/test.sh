@@ -14,7 +14,7 @@ run_tests() {
 }
 
 # The HTML report is tested in a browser.
-tools/install_packages.sh chromium chromium-driver python3-selenium clang-tidy-14 \
+tools/install_packages.sh chromium chromium-driver python3-selenium clang-tidy-14 clang-16 libclang-rt-16-dev \
   pybind11-dev python3-jsonschema libboost-mpi1.81-dev openmpi-bin strace
 tools/format.sh --check
 

@@ -62,7 +62,7 @@ TEST_CASE("from: a recording that holds more than its plan says so", "[cli][from
              EndsWith("the recording held 88.00 MiB (76.32 MiB allocated), its plan explains 80.00 "
                       "MiB (65.29 MiB allocated): -9.1 % (-14.4 %)"));
   const std::string table = run_line("simulate --from " + file).out;
-  CHECK_THAT(table, Contains("30 blocks of 1.00 MiB, of the plan 25"));
+  CHECK_THAT(table, Contains("30 x 1.00 MiB (plan: 25)"));
   CHECK_THAT(table, Contains("highwater replay " + file));
 }
 

@@ -1,6 +1,7 @@
 #include "tools/reports/simulate/recording_report.hpp"
 
-#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -14,52 +15,66 @@ namespace {
 
 constexpr std::size_t kBlocksShown = 4;
 
+/// Less than a thousandth of the peak explains nothing.
+bool is_small(const PeakSize& size, const RecordingCheck& check) {
+  return static_cast<std::uint64_t>(std::abs(size.change())) * 1000 < check.blocks.first.count();
+}
+
 /// The sizes of `check` whose change has `sign`, as far as they are listed, in `words`.
 template <class Words>
 std::vector<std::string> changed_sizes(const RecordingCheck& check, int sign, std::size_t most,
                                        const Words& words) {
   std::vector<std::string> lines;
   for (const PeakSize& size : check.blocks.rows) {
-    if (lines.size() < most && size.change() * sign > 0) {
+    if (lines.size() < most && size.change() * sign > 0 && !is_small(size, check)) {
       lines.push_back(printable(words(size)));
     }
   }
   return lines;
 }
 
+void add_paragraph(const std::string& text, Report& report) {
+  report.line(text);
+  report.paragraph();
+}
+
 }  // namespace
 
 std::vector<std::string> unexplained_blocks(const RecordingCheck& check, std::size_t most) {
   return changed_sizes(check, -1, most, [](const PeakSize& size) {
-    return fmt::format("{} blocks of {}, of the plan {}: {}", size.first, to_iec(size.bytes),
-                       size.second, sites_text(size.only_first));
+    return fmt::format("{} x {} (plan: {}): {}", size.first, to_iec(size.bytes), size.second,
+                       sites_text(size.only_first));
   });
 }
 
 std::vector<std::string> unrecorded_blocks(const RecordingCheck& check, std::size_t most) {
   return changed_sizes(check, 1, most, [](const PeakSize& size) {
-    return fmt::format("{} blocks of {}, recorded {}: {}", size.second, to_iec(size.bytes),
-                       size.first, sites_text(size.only_second));
+    return fmt::format("{} x {} (recorded: {}): {}", size.second, to_iec(size.bytes), size.first,
+                       sites_text(size.only_second));
   });
 }
 
 void add_unexplained(const RecordingCheck& check, Report& report) {
-  const auto list = [&](const char* heading, const std::vector<std::string>& lines) {
-    if (!lines.empty()) {
-      report.items(heading, lines);
-    }
-  };
-  list("The recording has more at its peak than its plan", unexplained_blocks(check, kBlocksShown));
-  list("Its plan has more at its peak than the recording", unrecorded_blocks(check, kBlocksShown));
+  const std::string file = shell_word(printable(check.file));
+  report.items("Blocks that the recording has at its peak and its plan has not",
+               unexplained_blocks(check, kBlocksShown));
+  report.items("Blocks that its plan has at its peak and the recording has not",
+               unrecorded_blocks(check, kBlocksShown));
   report.text("\n");
-  report.line(
+  if (std::abs(check.allocated_error()) < std::abs(check.reserved_error()) / 2) {
+    add_paragraph(
+        fmt::format("Reserved differs more than allocated: what decides it is asked for at another "
+                    "time than the peak, in an evaluation for example. highwater diff {} sets both "
+                    "side by side, phase by phase.",
+                    file),
+        report);
+  }
+  add_paragraph(
       fmt::format("The figures that follow are the plan's, not the recorded program's. Of the "
-                  "program as it ran: "
-                  "highwater replay {0} (explain and advise, too). For other batches and lengths: "
-                  "record it two "
-                  "or three times more, and highwater fit.",
-                  shell_word(printable(check.file))));
-  report.paragraph();
+                  "program as it ran: highwater replay {} (explain and advise, too). For other "
+                  "batches and lengths: record it two or three times more, and highwater fit.",
+                  file),
+      report);
 }
 
 }  // namespace highwater

@@ -11,8 +11,9 @@ namespace highwater {
 
 class Report;
 
-/// "4 blocks of 392.63 MiB, of the plan 3: 2 (no stack recorded), 1 train.py:15 forward": sizes of
-/// which the recording holds more at its peak than its plan, the most bytes first; their sites.
+/// "4 x 392.63 MiB (plan: 3): 2 (no stack recorded), 1 train.py:15 forward": sizes of which the
+/// recording holds more at its peak than its plan, the most bytes first; their sites. Differences
+/// of less than a thousandth of the peak are left out.
 std::vector<std::string> unexplained_blocks(const RecordingCheck& check, std::size_t most);
 
 /// Sizes of which the plan holds more.
