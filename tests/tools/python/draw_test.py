@@ -1,11 +1,13 @@
 """`measure draw` as far as it goes without torch: cases from a seed, their scripts and lines, results kept, the table."""
 import ast
 import json
+import os
 import pathlib
 import stat
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools" / "python"))
@@ -92,6 +94,65 @@ class Results(unittest.TestCase):
         self.assertEqual(json.loads((folder / "config.json").read_text())["model_type"], self.case["family"])
         self.assertTrue((folder / "train.py").exists())
         self.assertEqual(len((folder / "lines.txt").read_text().splitlines()), 2)
+
+
+NATIVE = """
+import json, os, time
+from highwater import _errors
+
+def call(words):
+    if "--slow" in words:
+        time.sleep(30)
+    if "--refused" in words:
+        raise _errors.InputError("refused")
+    assert os.path.exists(words[words.index("--model") + 1])
+    return json.dumps({"peak": {"allocated_bytes": 100 + (words[words.index("--engine") + 1] == "torch"), "reserved_bytes": 200}}), []
+"""
+ERRORS = """
+class UsageError(Exception): pass
+class InputError(Exception): pass
+"""
+
+
+class InOneProcess(unittest.TestCase):
+    """Plans go to the module, by their folder's config.json."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        package = self.folder / "module" / "highwater"
+        package.mkdir(parents=True)
+        for name, text in {"__init__": "", "_native": NATIVE, "_errors": ERRORS}.items():
+            (package / f"{name}.py").write_text(text)
+        kept = sys.path[:], dict(os.environ)
+        self.addCleanup(self.restore, *kept)
+        self.runner = results.Runner("no-program", sys.executable, module=package.parent)
+        self.case = drawn.drawn_case("module", 1, PLANS)
+
+    @staticmethod
+    def restore(path, environment):
+        sys.path[:] = path
+        os.environ.clear()
+        os.environ.update(environment)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "highwater"]:
+            del sys.modules[name]
+
+    def test_a_plan_is_answered_in_its_folder(self):
+        before = os.getcwd()
+        result = results.result_of(self.case, self.folder / "out", self.runner)
+        self.assertEqual(result["recorded"], {"allocated": 101, "reserved": 200})
+        self.assertEqual(result["simulated"], {"allocated": 100, "reserved": 200})
+        self.assertEqual(os.getcwd(), before)
+
+    def test_a_refusal_is_kept(self):
+        result = results.result_of({**self.case, "words": ["--refused"]}, self.folder / "out", self.runner)
+        self.assertEqual(result["refused"], "torch: refused")
+
+    def test_what_takes_too_long_is_an_error(self):
+        with unittest.mock.patch.object(results, "LONGEST", 1):
+            result = results.result_of({**self.case, "words": ["--slow"]}, self.folder / "out", self.runner)
+        self.assertEqual(result["error"], "not recorded within 1 s")
 
 
 class Table(unittest.TestCase):

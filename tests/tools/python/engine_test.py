@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import unittest.mock
 
@@ -254,6 +255,18 @@ class Apart(unittest.TestCase):
 
 
 class Imports(unittest.TestCase):
+    def test_a_package_that_reports_the_device_does_not_reach_it(self):
+        def touched(*_):
+            raise AssertionError("the device was asked")
+        cuda = types.SimpleNamespace(get_device_capability=touched)
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(sys, "path", [folder, *sys.path]):
+            pathlib.Path(folder, "reports_device.py").write_text("import sys\nsaid = sys.modules['cuda'].get_device_capability(0)\n")
+            with unittest.mock.patch.dict(sys.modules, {"cuda": cuda}), \
+                    unittest.mock.patch.object(apart, "ONLY_REPORT", ("reports_device", "not_installed")):
+                apart.load_reporting(types.SimpleNamespace(cuda=cuda))
+                self.assertEqual(sys.modules["reports_device"].said, apart.CAPABILITY)
+        self.assertIs(cuda.get_device_capability, touched)
+
     def test_imports_that_fail_are_left_to_the_script(self):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
             script.write("import json\nimport no_such_module\n")

@@ -98,9 +98,10 @@ def _jobs_of(request):
 def _load_torch():
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # torch.cuda.is_available() asks NVML, not the driver
     try:
-        import torch  # noqa: F401
+        import torch
     except Exception as error:
         raise job.Refused(f"import torch fails: {type(error).__name__}: {error}") from error
+    apart.load_reporting(torch)
 
 
 class _Run:

@@ -19,6 +19,8 @@ def add_options(parser):
     parser.add_argument("--only", metavar="ID,...", help="only these of the cases drawn")
     parser.add_argument("--out", default="drawn", help="folder of the results (default: %(default)s)")
     parser.add_argument("--highwater", default="highwater", metavar="FILE", help="the program (default: on the PATH)")
+    parser.add_argument("--module", metavar="FOLDER",
+                        help="the build's python/: plans run in this process, whose Python loads PyTorch once (2 s a plan)")
     parser.add_argument("--python", default=sys.executable, metavar="FILE",
                         help="the Python whose PyTorch and transformers are recorded (default: this one)")
     parser.add_argument("--torch", metavar="R", help="the PyTorch of --python, where `simulate` has to be told")
@@ -57,7 +59,7 @@ def run(options):
             write_case(case, Path(options.out) / case["id"])
         print(f"{options.out}: {len(cases)} cases, each with its script and lines.txt")
         return 0
-    runner = Runner(found_program(options.highwater), options.python, options.from_recording)
+    runner = Runner(found_program(options.highwater), options.python, options.from_recording, options.module)
     ends = time.monotonic() + 60 * options.minutes if options.minutes else None
     results = []
     for case in cases:

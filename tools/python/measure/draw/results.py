@@ -3,13 +3,13 @@
 import json
 import os
 import shlex
-import subprocess
 import time
 from pathlib import Path
 
 from ..case_run import write_atomically
 from .loops import LOOPS, Plans
 from .old_releases import Releases
+from .programs import Module, Program, TooLongError
 
 STEPS = 3  # what `simulate` takes unless told; DDP's second has new buckets
 FIGURES = ("allocated", "reserved")
@@ -72,47 +72,50 @@ def recorded_peak(report):
 
 
 def last_words(done):
-    return done.stderr.strip().split("\n")[-1] if done.stderr.strip() else f"exit status {done.returncode}"
+    return done.messages.strip().split("\n")[-1] if done.messages.strip() else f"exit status {done.code}"
 
 
 class Runner:
     """The programs: highwater, and the Python whose PyTorch is recorded."""
 
-    def __init__(self, highwater, python, from_recording=False):
-        """from_recording: what is simulated is the plan that the recording carries, not what one types."""
+    def __init__(self, highwater, python, from_recording=False, module=None):
+        """from_recording: what is simulated is the plan that the recording carries, not what one types.
+        module: the folder of highwater's package, which answers the lines of `simulate` without a process for each."""
         self.from_recording = from_recording
-        self.highwater = str(Path(highwater).resolve())
         found = Path(python).absolute().parent  # a virtual environment's python is a link
-        self.environment = {**os.environ, "PATH": f"{found}{os.pathsep}{os.environ['PATH']}", "HF_HUB_OFFLINE": "1",
-                            "TOKENIZERS_PARALLELISM": "false", "CUDA_VISIBLE_DEVICES": "0"}
+        environment = {**os.environ, "PATH": f"{found}{os.pathsep}{os.environ['PATH']}", "HF_HUB_OFFLINE": "1",
+                       "TOKENIZERS_PARALLELISM": "false", "CUDA_VISIBLE_DEVICES": "0"}
+        self.program = Program(str(Path(highwater).resolve()), environment)
+        self.simulator = Module(str(Path(module).resolve()), environment) if module else self.program
 
-    def run(self, words, folder, **more):
-        return subprocess.run([self.highwater, *words], cwd=folder, env=self.environment, capture_output=True,
-                              text=True, **more)
+    def run(self, words, folder, seconds=None):
+        """@raises TooLongError"""
+        answers = self.simulator if words[0] == "simulate" else self.program
+        return answers.answer(words, folder, seconds)
 
     def record(self, case, folder):
         """The result of a recording: peaks, or why there are none."""
         began = time.monotonic()
         words = record_line(case)
         try:
-            done = self.run([words[0], "--format", "json", *words[1:]], folder, timeout=LONGEST)
-        except subprocess.TimeoutExpired:
+            done = self.run([words[0], "--format", "json", *words[1:]], folder, LONGEST)
+        except TooLongError:
             return {"case": case, "error": f"not recorded within {LONGEST} s"}
         seconds = round(time.monotonic() - began, 1)
-        (folder / "record.log").write_text(done.stderr)
-        if done.returncode in REFUSALS and "words" in case:
+        (folder / "record.log").write_text(done.messages)
+        if done.code in REFUSALS and "words" in case:
             return {"case": case, "refused": f"torch: {last_words(done)}", "seconds": seconds}
-        if done.returncode != 0:
+        if done.code != 0:
             return {"case": case, "error": f"record: {last_words(done)}", "seconds": seconds}
-        return {"case": case, "recorded": peaks_of(recorded_peak(json.loads(done.stdout))), "seconds": seconds}
+        return {"case": case, "recorded": peaks_of(recorded_peak(json.loads(done.text))), "seconds": seconds}
 
     def simulate(self, case, folder):
         """Peaks of rank 0, which is recorded; or the refusal."""
         line = ["simulate", "--from", "run.pickle"] if self.from_recording else rank_line(case, "model")
         done = self.run([*line, "--format", "json"], folder)
-        if done.returncode != 0:
+        if done.code != 0:
             return {"refused": last_words(done)}
-        return {"simulated": peaks_of(json.loads(done.stdout)["peak"])}
+        return {"simulated": peaks_of(json.loads(done.text)["peak"])}
 
 
 def recorded_result(case, folder, runner):
