@@ -10,97 +10,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "workloads/sources/programs/recognition.hpp"
+#include "workloads/sources/programs/release_reading.hpp"
 #include "workloads/sources/rules/plain_key.hpp"
 
 namespace highwater {
 namespace {
-
-/// Names of a program's keys, for "did you mean".
-std::vector<std::string> names_of_keys(const Program& program) {
-  std::vector<std::string> names;
-  for (const KeyRule& rule : program.keys.rules()) {
-    if (rule.key.find('*') == std::string_view::npos) {
-      names.emplace_back(rule.key);
-    }
-  }
-  return names;
-}
-
-/// A key that stands twice: the last one counts.
-bool is_overridden(const SettingList& settings, const Setting& setting) {
-  return setting.is_replaced ||
-         (setting.key != "argument" && settings.find(setting.key) != &setting);
-}
-
-/// "$@", "$*", "$1", "${@:2}": a script is read as it is called, here without arguments.
-bool is_call_argument(const Setting& setting) {
-  const std::size_t at = setting.value.starts_with("${") ? 2 : 1;
-  return setting.key == "argument" && setting.value.starts_with('$') && at < setting.value.size() &&
-         std::string_view("@*0123456789").find(setting.value[at]) != std::string_view::npos;
-}
-
-/// Reads all settings of one file by the rules of its program.
-class SettingsReader {
- public:
-  SettingsReader(const Program& program, const SettingList& all) : program_(&program), all_(&all) {}
-
-  PlanSource read() {
-    for (const Setting& setting : all_->list()) {
-      keys_.are_defaults(setting.is_default);
-      read_setting(setting);
-    }
-    keys_.are_defaults(false);
-    for (const ProgramOption& implied : program_->implies) {
-      offer({fmt::format("({})", implied.option), std::string(implied.because)}, implied.option,
-            std::string(implied.word), keys_);
-    }
-    if (program_->finish != nullptr) {
-      program_->finish(*all_, keys_);
-    }
-    return keys_.finish();
-  }
-
- private:
-  void read_setting(const Setting& setting) {
-    const KeyRule* const rule = program_->keys.find(setting.key);
-    if (is_overridden(*all_, setting)) {
-      keys_.add_no_effect(setting.key, setting.value, "given again further down");
-    } else if (is_call_argument(setting)) {
-      keys_.add_no_effect(setting.key, setting.value, "what the script is called with");
-    } else if (setting.key == "argument" && setting.value.starts_with('$')) {
-      keys_.add_not_supported(setting.key, setting.value,
-                              "options that a variable may hold, which the script does not set");
-    } else if (rule == nullptr) {
-      keys_.add_not_supported(setting.key, setting.value, why_unknown(setting.key));
-    } else {
-      apply_rule(*rule, setting, *all_, keys_);
-    }
-  }
-
-  /// Why a key without a rule is not supported, with the one that was probably meant. Of a file
-  /// with hundreds of them no key was meant.
-  std::string why_unknown(const std::string& key) {
-    constexpr std::size_t kMostMistakes = 200;
-    std::string sentence = fmt::format("no key of {} that this program knows", program_->releases);
-    if (++unknown_ > kMostMistakes) {
-      return sentence;
-    }
-    if (names_.empty()) {
-      names_ = names_of_keys(*program_);
-    }
-    const std::optional<std::string> meant = nearest_word(key, names_);
-    return meant ? fmt::format("{}; did you mean {}?", sentence, *meant) : sentence;
-  }
-
-  const Program* program_;
-  const SettingList* all_;
-  SourceKeys keys_;
-  std::size_t unknown_ = 0;
-  std::vector<std::string> names_;
-};
 
 /// Values that a wrapper holds are written by Python's str(): None and [] are texts.
 void read_python_text(Setting& setting) {
@@ -123,26 +39,6 @@ SettingList in_plain_keys(const Program& program, const SettingList& settings) {
     own.add(std::move(setting));
   }
   return own;
-}
-
-/// Whether a release has the default; absent: the newest.
-bool has_default(const ProgramDefault& row, std::optional<Release> release) {
-  const bool has_begun = !release || !row.since || *row.since <= *release;
-  return has_begun && (!row.until || (release && *release <= *row.until));
-}
-
-SettingList with_defaults(const Program& program, const SettingList& own,
-                          std::optional<Release> release) {
-  SettingList all;
-  for (const ProgramDefault& row : program.defaults) {
-    if (has_default(row, release) && own.find(row.key) == nullptr) {
-      all.add({.key = std::string(row.key), .value = std::string(row.value), .is_default = true});
-    }
-  }
-  for (const Setting& setting : own.list()) {
-    all.add(setting);
-  }
-  return all;
 }
 
 /// Whoever reads the list looks for the keys of the file.
@@ -174,107 +70,8 @@ void leave_model_open(const Program& program, const SettingList& settings, PlanS
        "model"});
 }
 
-/// Rules do not know the file whose keys they refuse.
-PlanSource read_in_file(const Program& program, const SettingList& all, const std::string& file) {
-  try {
-    PlanSource source = SettingsReader(program, all).read();
-    source.file = file;
-    return source;
-  } catch (const InputError& error) {
-    if (!error.source().empty()) {
-      throw;
-    }
-    throw InputError(file, error.where(), error.problem(), error.remedy());
-  }
-}
-
-/// The PyTorch and transformers that a file was written for, where its keys tell.
-void offer_releases(const FileReleases& releases, PlanSource& source) {
-  for (const std::string_view package : {"torch", "transformers"}) {
-    if (const std::optional<Release> release = releases.of(package)) {
-      source.keys.push_back({fmt::format("({})", releases.key), to_string(*release), KeyFate::used,
-                             fmt::format("--{} {}", package, to_string(*release))});
-      source.defaults.emplace_back(package, to_string(*release));
-    }
-  }
-}
-
-/// The condition that keeps a setting from being read; nullptr if there is none.
-const ProgramCondition* unmet_condition(const Program& program, const SettingList& all,
-                                        const Setting& setting) {
-  const auto keeps = [&](const ProgramCondition& row) {
-    const std::optional<std::string> value = all.text(row.with);
-    return value && !is_same_key(*value, row.value) && matches_key(row.keys, setting.key);
-  };
-  const auto found = std::ranges::find_if(program.conditions, keeps);
-  return found == program.conditions.end() ? nullptr : &*found;
-}
-
-/// The settings that the program reads; the others are listed.
-SettingList read_settings(const Program& program, const SettingList& all, SourceKeys& unread) {
-  if (program.conditions.empty()) {
-    return all;
-  }
-  SettingList active;
-  for (const Setting& setting : all.list()) {
-    if (const ProgramCondition* const unmet = unmet_condition(program, all, setting)) {
-      unread.add_no_effect(setting.key, setting.value,
-                           fmt::format("read with {} {} only", unmet->with, unmet->value));
-    } else {
-      active.add(setting);
-    }
-  }
-  return active;
-}
-
-PlanSource read_as(const Program& program, const SettingList& own, const FileReleases& releases,
-                   const std::string& file) {
-  SourceKeys unread;
-  SettingList all =
-      read_settings(program, with_defaults(program, own, releases.of(program.package)), unread);
-  all.note_releases(releases);
-  PlanSource source = read_in_file(program, all, file);
-  std::ranges::move(unread.finish().keys, std::back_inserter(source.keys));
-  offer_releases(releases, source);
-  return source;
-}
-
-/// The oldest release that began a default and that the file need not be of.
-std::optional<Release> first_change(const Program& program, const SettingList& own,
-                                    const FileReleases& releases) {
-  std::optional<Release> first;
-  const std::optional<Release> newest = releases.of(program.package);
-  for (const ProgramDefault& row : program.defaults) {
-    const bool is_between =
-        newest && row.since && releases.oldest_of_program < *row.since && *row.since <= *newest;
-    if (is_between && own.find(row.key) == nullptr && (!first || *row.since < *first)) {
-      first = row.since;
-    }
-  }
-  return first;
-}
-
-std::optional<EarlierReading> earlier_reading(const Program& program, const SettingList& own,
-                                              FileReleases releases, const std::string& file) {
-  const std::optional<Release> change = first_change(program, own, releases);
-  if (!change) {
-    return std::nullopt;
-  }
-  releases.newest.insert_or_assign(std::string(program.package),
-                                   release_before(program.package, *change));
-  PlanSource source = read_as(program, own, releases, file);
-  return EarlierReading{fmt::format("{} before {}", program.package, to_string(*change)),
-                        std::move(source.words), std::move(source.defaults)};
-}
-
 PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
-  const SettingList own = in_plain_keys(program, settings);
-  const FileReleases releases = program.dates.releases_of(own, program.package);
-  PlanSource source = read_as(program, own, releases, file);
-  if (releases.are_known()) {
-    source.releases = describe(releases, program.package);
-    source.earlier = earlier_reading(program, own, releases, file);
-  }
+  PlanSource source = read_by_releases(program, in_plain_keys(program, settings), file);
   name_as_file(program, settings, source);
   leave_model_open(program, settings, source);
   return source;
