@@ -61,8 +61,8 @@ bool LineReader::fill() {
     throw InputError(source_->name(), fmt::format("line {}", number_ + 1),
                      "longer than 16 MiB, so this is not a text file", "check the file name");
   }
-  if (end_ == buffer_.size()) {
-    buffer_.resize(2 * buffer_.size());
+  if (end_ == buffer_.size() || buffer_.size() < kBlock) {
+    buffer_.resize(std::max(kFirstBlock, 2 * buffer_.size()));
   }
   const std::size_t n = source_->read(std::as_writable_bytes(std::span(buffer_)).subspan(end_));
   end_ += n;

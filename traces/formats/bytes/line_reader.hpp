@@ -16,7 +16,7 @@ class LineReader {
   /// A longer line is an error: the file is not a text trace, and reading on could exhaust memory.
   static constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 
-  explicit LineReader(ByteSource& source) : source_(&source), buffer_(kBlock) {}
+  explicit LineReader(ByteSource& source) : source_(&source) {}
 
   /// The next line without its end ("\n" or "\r\n"), valid until the next call; nothing at the end.
   std::optional<std::string_view> next();
@@ -31,6 +31,9 @@ class LineReader {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
+  // Most lines are short and many files, too: an archive may hold a hundred thousand of a few
+  // bytes.
+  static constexpr std::size_t kFirstBlock = std::size_t{4} << 10;
   static constexpr std::size_t kBlock = std::size_t{1} << 20;
 
   [[nodiscard]] std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
