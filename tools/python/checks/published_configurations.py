@@ -7,13 +7,14 @@ part of this project; a row whose file is not there is left out. "README.md#2" i
 line in a document. One step is simulated; --only-keys stops at the plan.
 
 Printed are one line for each configuration, the reasons for refusals with how often each was given,
-and a table by program: simulated, refused by one sentence, refused by several, failed (a crash, or no
-answer in time).
+the keys that leave verdicts unknown with how many each, and a table by program: simulated, refused by
+one sentence, refused by several, failed (a crash, or no answer in time).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -33,6 +34,8 @@ SECONDS = 120
 # Exit codes of a refusal: a plan or a command line that is wrong, and a file that cannot be read.
 REFUSALS = {2, 3}
 ANSWERS = ("good", "one sentence", "several", "failed")
+VERDICTS = {True: "fits", False: "does not fit", None: "not known"}
+LITTLE = "changes memory little"
 
 
 @dataclass
@@ -49,6 +52,8 @@ class Result:
     fates: Counter[str] = field(default_factory=Counter)
     answer: str = ""  # one of ANSWERS
     sentences: list[str] = field(default_factory=list)
+    verdict: str = ""  # one of VERDICTS
+    turning: list[str] = field(default_factory=list)  # keys that leave the verdict unknown, with their effect
 
 
 def rows(program: str | None) -> list[Row]:
@@ -130,6 +135,15 @@ def answer_of(code: int | None, sentences: list[str]) -> str:
     return "one sentence" if len(sentences) == 1 else "several"
 
 
+def note_verdict(result: Result, answer: dict) -> None:
+    """Whether the run fits, and the keys without which it does and with which nobody knows."""
+    result.verdict = VERDICTS[answer["fits"]]
+    if answer["fits"] is None:
+        other = "saves memory" if answer["verdict"].startswith("FITS") else "adds memory"
+        result.turning = [f"{key['key']} ({key['effect']})" for key in answer["left_out"]
+                          if key["effect"] not in (other, LITTLE)]
+
+
 def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None:
     path = configuration(row, options.folder, scratch)
     if path is None:
@@ -143,11 +157,14 @@ def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None
     if "--dp-kind" in table and "--dp " not in line:
         command += ["--dp", str(RANKS)]
     if code == 0 and not options.only_keys:
-        code, _, error = run([*command, "--steps", "1", "--format", "json"], folder)
+        code, answer, error = run([*command, "--steps", "1", "--format", "json"], folder)
     sentences = sentences_of(error, path, row) if code != 0 else []
     if code is not None and code != 0 and not sentences:
         sentences = [f"ends with {code}"]
-    return Result(row, fates(table), answer_of(code, sentences), sentences)
+    result = Result(row, fates(table), answer_of(code, sentences), sentences)
+    if code == 0 and not options.only_keys:
+        note_verdict(result, json.loads(answer))
+    return result
 
 
 def show_rows(results: list[Result], good: str) -> None:
@@ -169,6 +186,13 @@ def show_reasons(results: list[Result]) -> None:
     reasons = Counter(reason(line, result.row) for result in results for line in result.sentences)
     print("\nReasons")
     for text, count in reasons.most_common():
+        print(f"{count:5}  {text}")
+
+
+def show_verdicts(results: list[Result]) -> None:
+    verdicts = Counter(result.verdict for result in results if result.verdict)
+    print("\nVerdicts: " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()))
+    for text, count in Counter(key for result in results for key in result.turning).most_common():
         print(f"{count:5}  {text}")
 
 
@@ -201,6 +225,8 @@ def main() -> int:
     good = "a plan" if options.only_keys else "simulated"
     show_rows(results, good)
     show_reasons(results)
+    if not options.only_keys:
+        show_verdicts(results)
     show_programs(results, good)
     return 0 if results else 1
 

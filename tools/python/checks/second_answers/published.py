@@ -107,6 +107,13 @@ def script_of(words, arguments):
     return "trl sft" if before[:2] == ["trl", "sft"] else f"python {before[-1]}"
 
 
+def has_another_parser(program, path, words):
+    """Whether the script, which lies beside the document, makes a parser of its own."""
+    script = next((path.parent / word for word in words if SCRIPTS[program].search(word)), None)
+    text = script.read_text(errors="replace") if script is not None and script.is_file() else ""
+    return program == "trainer" and "ArgumentParser(" in text and "HfArgumentParser" not in text
+
+
 def split_line(line):
     try:
         return shlex.split(line, comments=True)
@@ -120,9 +127,9 @@ def case_of(program, origin, files, argv):
 
 def cases_of_lines(place, path, origin):
     for number, line in enumerate(lines_of(path.read_text(errors="replace")), 1):
-        arguments = arguments_of(place.program, split_line(line))
-        if arguments:
-            words = split_line(line)
+        words = split_line(line)
+        arguments = arguments_of(place.program, words)
+        if arguments and not has_another_parser(place.program, path, words):
             yield {**case_of(place.program, f"{origin}#{number}", {}, arguments), "script": script_of(words, arguments)}
 
 
@@ -132,7 +139,7 @@ def cases_of_script(place, path, origin):
     if SCRIPTS[place.program].search(text) or "trl sft" in text:
         for words in started_words(text)[:1]:
             arguments = arguments_of(place.program, words)
-            if arguments:
+            if arguments and not has_another_parser(place.program, path, words):
                 yield {**case_of(place.program, origin, {"train.sh": text}, arguments), "gpus": ranks_of(words),
                        "script": script_of(words, arguments)}
 

@@ -128,6 +128,11 @@ void read_fsdp_file(const Setting& setting, const SettingList& all, SourceKeys& 
   SettingList with_file = all;
   const SettingList file = read_json_settings(text, setting.value);
   for (Setting row : file.list()) {
+    // _process_fsdp_args: a key with the prefix replaces the one without it.
+    if (file.find("fsdp_" + row.key) != nullptr) {
+      keys.add_no_effect("fsdp_config." + row.key, row.value, "given again with fsdp_ in front");
+      continue;
+    }
     row.key = "fsdp_config." + row.key;
     with_file.add(row);
     part.add(std::move(row));

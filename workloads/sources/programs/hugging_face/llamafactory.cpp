@@ -108,9 +108,25 @@ void read_factory_checkpointing(const Setting& setting, const SettingList& all, 
   const Setting* const flag = all.find("use_reentrant_gc");
   const bool is_reentrant =
       sharding_of(all) != Sharding::fsdp2 && (flag == nullptr || !says_no(*flag));
-  offer(setting, "checkpoint", says_no(setting) ? "full" : "none", keys);
   if (says_no(setting)) {
+    offer(setting, "checkpoint", "full", keys);
     offer(setting, "checkpoint-impl", is_reentrant ? "reentrant" : "nonreentrant", keys);
+  } else if (is_any_on(all, {"gradient_checkpointing"})) {
+    keys.add_no_effect(setting.key, setting.value, "gradient_checkpointing turns it on");
+  } else {
+    offer(setting, "checkpoint", "none", keys);
+  }
+}
+
+/// Trainer turns it on as well, and never off (trainer.py, _inner_training_loop).
+void read_factory_trainers_checkpointing(const Setting& setting, const SettingList& all,
+                                         SourceKeys& keys) {
+  const Setting* const off = first_like(all, "disable_gradient_checkpointing");
+  if (off == nullptr || says_no(*off)) {
+    keys.add_no_effect(setting.key, setting.value,
+                       "LLaMA-Factory checkpoints unless disable_gradient_checkpointing says no");
+  } else {
+    read_checkpointing(setting, all, keys);
   }
 }
 
@@ -215,6 +231,7 @@ constexpr std::array kFactoryReaders{
     NamedReader{"factory_packing", read_factory_packing},
     NamedReader{"factory_projection", read_factory_projection},
     NamedReader{"factory_stage", read_factory_stage},
+    NamedReader{"factory_trainers_checkpointing", read_factory_trainers_checkpointing},
     NamedReader{"factory_type", read_factory_type},
     NamedReader{"factory_vision", read_factory_vision},
 };

@@ -7,6 +7,7 @@
 
 #include "workloads/sources/combined_words.hpp"
 #include "workloads/sources/programs/program.hpp"
+#include "workloads/sources/settings/launch_line.hpp"
 #include "workloads/sources/settings/read_settings.hpp"
 
 using namespace highwater;
@@ -99,4 +100,49 @@ TEST_CASE("axolotl: adapters without a rank are said to be none", "[plan][source
   const PlanSource plan = file_of("base_model: gpt2\nsequence_len: 64\nadapter: lora\n");
   CHECK(row_of(plan, "adapter").fate == KeyFate::not_supported);
   CHECK(row_of(plan, "adapter").lacks == "lora");
+}
+
+// LLaMA-Factory 0.9.5, model/model_utils/checkpointing.py: on unless disable_gradient_checkpointing
+// says no; transformers 5.6, trainer.py _inner_training_loop: on if gradient_checkpointing says so,
+// and never off.
+TEST_CASE("llamafactory: gradient_checkpointing turns on, never off", "[plan][sources]") {
+  const std::string head =
+      "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\ndo_train: true\nfinetuning_type: full\n"
+      "template: qwen\n";
+  const std::string off = "disable_gradient_checkpointing: true\n";
+  CHECK(option_of(file_of(head + "gradient_checkpointing: false\n"), "checkpoint") == "full");
+  CHECK(option_of(file_of(head + off), "checkpoint") == "none");
+  CHECK(option_of(file_of(head + off + "gradient_checkpointing: true\n"), "checkpoint") == "full");
+  CHECK(option_of(file_of(head + "gradient_checkpointing: true\n" + off), "checkpoint") == "full");
+}
+
+// axolotl 0.19, utils/schemas/validation.py check_fsdp_config_kwargs_prefix(): one key, the last
+// one counts.
+TEST_CASE("axolotl: an FSDP key with its prefix and one without are one key", "[plan][sources]") {
+  const std::string head =
+      "base_model: gpt2\nsequence_len: 64\nfsdp_config:\n  fsdp_auto_wrap_policy: "
+      "TRANSFORMER_BASED_WRAP\n";
+  const std::string with = "  fsdp_offload_params: true\n";
+  const std::string without = "  offload_params: false\n";
+  CHECK(option_of(file_of(head + with), "offload") == "both");
+  CHECK(option_of(file_of(head + with + without), "offload") == "-");
+  CHECK(option_of(file_of(head + without + with), "offload") == "both");
+  CHECK(row_of(file_of(head + with + without), "fsdp_config.fsdp_offload_params").fate ==
+        KeyFate::no_effect);
+}
+
+// transformers 5.24, training_args.py _process_fsdp_args(): the key with the prefix is moved onto
+// the one without.
+TEST_CASE("Trainer: an FSDP key with its prefix counts, wherever it stands", "[plan][sources]") {
+  const auto reshard = [](const std::string& keys) {
+    const std::string line =
+        "torchrun --nproc_per_node 4 run_clm.py --model_name_or_path gpt2 --fsdp full_shard "
+        "--fsdp_config '{" +
+        keys + "}'";
+    return option_of(plan_of_launch(read_launch_line(line, "x.sh"), "x.sh"), "reshard");
+  };
+  CHECK(reshard(R"("fsdp_reshard_after_forward": false, "reshard_after_forward": true)") ==
+        "never");
+  CHECK(reshard(R"("reshard_after_forward": true, "fsdp_reshard_after_forward": false)") ==
+        "never");
 }

@@ -14,7 +14,7 @@ def quantization_of(model):
 
 def meaning(request):
     model, data, arguments, tuning, _ = get_train_args(yaml.safe_load(request["files"]["train.yaml"]))
-    checkpoints = not model.disable_gradient_checkpointing
+    checkpoints = not model.disable_gradient_checkpointing or arguments.gradient_checkpointing  # Trainer turns it on, too
     muon = {"optimizer": "muon", "fused": False} if tuning.use_muon else {}  # train/trainer_utils.py makes its own
     weights = TYPES.get(named(model.compute_dtype))
     return {**meaning_of(arguments), "checkpointing": checkpoints, "sequence": data.cutoff_len,

@@ -19,7 +19,8 @@ def strategy_of(arguments):
         return f"megatron-fsdp {sharding}"
     if getattr(arguments, "use_torch_fsdp2", False):
         return "fsdp2"
-    return "zero1" if arguments.use_distributed_optimizer else "ddp"
+    shards = arguments.use_distributed_optimizer or getattr(arguments, "use_layer_wise_distributed_optimizer", False)
+    return "zero1" if shards else "ddp"
 
 
 def words_of_tests(text):
