@@ -14,8 +14,8 @@ run_tests() {
 }
 
 # The HTML report is tested in a browser.
-tools/install_packages.sh chromium chromium-driver python3-selenium clang-tidy-14 clang-16 libclang-rt-16-dev \
-  pybind11-dev python3-jsonschema libboost-mpi1.81-dev openmpi-bin strace
+tools/install_packages.sh chromium chromium-driver python3-selenium clang-tidy-14 \
+  clang-16 libclang-rt-16-dev pybind11-dev python3-jsonschema libboost-mpi1.81-dev openmpi-bin strace
 tools/format.sh --check
 
 if [ $# -gt 0 ]; then

@@ -77,11 +77,9 @@ void check_against_recording(const po::variables_map& values, PlannedRun& run) {
   }
   try {
     run.recording = std::make_shared<RecordingCheck>(check_recording(*recorded));
-  } catch (const UsageErrors& refused) {
-    run.notes.push_back(
-        fmt::format("{}: not compared with the plan that it carries, which cannot "
-                    "be simulated: {}",
-                    recorded->file, refused.what()));
+  } catch (const Error& refused) {
+    run.notes.push_back(fmt::format("{}: not compared with the plan that it carries: {}",
+                                    recorded->file, refused.what()));
     return;
   }
   if (run.recording->is_explained()) {

@@ -39,6 +39,11 @@ void Report::items(std::string_view title, const std::vector<std::string>& lines
   }
 }
 
+void Report::paragraph(std::string_view text) {
+  line(text);
+  paragraph();
+}
+
 void Report::paragraph() {
   text(format_ == OutputFormat::markdown ? "\n" : "");
 }

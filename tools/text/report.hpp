@@ -41,6 +41,8 @@ class Report {
   void items(std::string_view title, const std::vector<std::string>& lines);
   /// An empty line in Markdown, which joins lines that follow each other.
   void paragraph();
+  /// One line, and in Markdown a paragraph.
+  void paragraph(std::string_view text);
   /// For people; a table without rows is left out.
   void table(const Table& table, Gap gap = Gap::after);
   void csv(const std::function<Table()>& make, Gap gap = Gap::none);

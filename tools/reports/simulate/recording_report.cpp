@@ -33,11 +33,6 @@ std::vector<std::string> changed_sizes(const RecordingCheck& check, int sign, st
   return lines;
 }
 
-void add_paragraph(const std::string& text, Report& report) {
-  report.line(text);
-  report.paragraph();
-}
-
 }  // namespace
 
 std::vector<std::string> unexplained_blocks(const RecordingCheck& check, std::size_t most) {
@@ -62,19 +57,17 @@ void add_unexplained(const RecordingCheck& check, Report& report) {
                unrecorded_blocks(check, kBlocksShown));
   report.text("\n");
   if (std::abs(check.allocated_error()) < std::abs(check.reserved_error()) / 2) {
-    add_paragraph(
+    report.paragraph(
         fmt::format("Reserved differs more than allocated: what decides it is asked for at another "
                     "time than the peak, in an evaluation for example. highwater diff {} sets both "
                     "side by side, phase by phase.",
-                    file),
-        report);
+                    file));
   }
-  add_paragraph(
+  report.paragraph(
       fmt::format("The figures that follow are the plan's, not the recorded program's. Of the "
                   "program as it ran: highwater replay {} (explain and advise, too). For other "
                   "batches and lengths: record it two or three times more, and highwater fit.",
-                  file),
-      report);
+                  file));
 }
 
 }  // namespace highwater

@@ -53,16 +53,10 @@ std::string missing_bridges(const SimulationReport& report) {
   return text;
 }
 
-/// One line, and in Markdown a paragraph.
-void add_paragraph(const std::string& text, Report& report) {
-  report.line(text);
-  report.paragraph();
-}
-
 void add_remedies(const SimulationReport& simulated, Report& report) {
   if (simulated.remedies) {
     if (const std::string failed = remedies_failed(*simulated.remedies); !failed.empty()) {
-      add_paragraph(failed, report);
+      report.paragraph(failed);
     }
     report.items("Ways to make it fit (each simulated; cheapest first)",
                  remedy_lines(*simulated.remedies));
@@ -97,10 +91,10 @@ void add_answer(const SimulationReport& simulated, Report& report) {
     add_unexplained(*simulation.recording, report);
   }
   if (simulated.batches) {
-    add_paragraph("largest batch that fits: " + describe(*simulated.batches), report);
+    report.paragraph("largest batch that fits: " + describe(*simulated.batches));
   }
   add_remedies(simulated, report);
-  add_paragraph(run_summary(simulation.plan), report);
+  report.paragraph(run_summary(simulation.plan));
   report.text(model_line(simulation) + "\n");
   report.text(simulated.ranks.ranks > 1 ? rank_sentence(simulated.ranks) + "\n" : "");
 }
