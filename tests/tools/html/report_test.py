@@ -476,8 +476,10 @@ class ReportTest(unittest.TestCase):
                     self.assertEqual([node for node in root.iter() if node.get("class") or node.get("onclick")], [])
 
     def saved(self, ending):
-        names = [name for name in os.listdir(self.reports.folder) if name.endswith(ending)]
-        return os.path.join(self.reports.folder, names[0]) if names else None
+        """The file, once it is there: the browser keeps its name with an empty one until then."""
+        paths = [os.path.join(self.reports.folder, name) for name in os.listdir(self.reports.folder)
+                 if name.endswith(ending)]
+        return next((path for path in paths if os.path.getsize(path) > 0), None)
 
     # Two runs
 
