@@ -12,7 +12,7 @@ import unittest.mock
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools" / "python"))
 
-from measure.draw import drawn, results, table  # noqa: E402
+from measure.draw import drawn, plan_rows, results, table  # noqa: E402
 from measure.draw.loops import LOOPS, Plans  # noqa: E402
 
 PROGRAM = """#!/bin/sh
@@ -47,6 +47,12 @@ class Cases(unittest.TestCase):
         for case in drawn.drawn_cases("sizes", 100):
             self.assertLessEqual(case["batch"] * case["seq"], drawn.MOST_TOKENS)
             self.assertTrue(drawn.is_recordable(case))
+
+    def test_words_of_a_plan_fit_each_other(self):
+        words = ["--lora", "8", "--param-groups", "2", "--dora", "--dp", "2", "--checkpoint-impl", "reentrant"]
+        self.assertEqual(plan_rows.fitting(words, "llama"), ["--lora", "8", "--dp", "2"])
+        self.assertEqual(plan_rows.fitting(["--lora", "8", "--checkpoint", "full"], "olmo"),
+                         ["--lora", "8", "--checkpoint", "full", "--lora-targets", "all-linear"])
 
     def test_what_is_typed_names_the_loop_and_the_strategy(self):
         case = {**drawn.drawn_case("typed", 1, ("trainer",)), "weights": "fp32", "autocast": "bf16", "sharding": "ddp",

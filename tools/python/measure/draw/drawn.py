@@ -2,6 +2,7 @@
 
 import random
 
+from . import plan_rows
 from .families import FAMILIES
 from .loops import LOOPS, Plans
 from .old_releases import Releases
@@ -43,7 +44,7 @@ def any_plan(rng, name, loop):
     return {"id": f"{name}-{loop}-{family}", "loop": loop, "family": family, "config": {"model_type": family, **config},
             "gpu": weighted(rng, {gpu: GPUS[gpu] for gpu in row.gpus or GPUS}), "seq": seq,
             "batch": rng.choice([batch for batch in (1, 2, 3, 4, 8, 16) if batch * seq <= MOST_TOKENS]),
-            "words": row.words(rng)}
+            "words": plan_rows.fitting(row.words(rng), family)}
 
 
 def any_case(rng, name, loops):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 VOCABULARIES = (8192, 32000, 32064, 49152, 50257, 65024, 128256)
 GROUPED_VOCABULARY = 151936  # of Qwen's tokenizers
+LINEAR_TARGETS = ("llama", "qwen2", "qwen3", "mistral", "gemma", "gpt2", "mixtral", "opt", "bloom")  # PEFT knows theirs
 
 
 @dataclasses.dataclass(frozen=True)

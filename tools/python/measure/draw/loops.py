@@ -8,10 +8,9 @@ import dataclasses
 from collections.abc import Callable
 
 from . import plan_models, plan_rows
-from .families import FAMILIES
+from .families import FAMILIES, LINEAR_TARGETS
 from .scripts import accelerate_script, plain_script, scripts, sft_script, trainer_script
 
-LINEAR_TARGETS = ("llama", "qwen2", "qwen3", "mistral", "gemma", "gpt2", "mixtral", "opt", "bloom")  # PEFT knows theirs
 
 
 @dataclasses.dataclass(frozen=True)

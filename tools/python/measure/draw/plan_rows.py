@@ -4,6 +4,8 @@ A row returns words of `simulate` beside model, batch, seq and gpu. What a row m
 (tools/python/engine/highwater_engine/readers) take together with the model; the rest is refused, and listed so.
 """
 
+from .families import LINEAR_TARGETS
+
 TORCH_OPTIMIZERS = ("sgd", "sgd-momentum", "adam", "adamw", "rmsprop", "adagrad", "adafactor", "nadam", "radam", "adamax",
                     "adadelta", "asgd", "rprop", "muon")
 PACKAGED_OPTIMIZERS = ("adamw-8bit", "adamw-32bit", "paged-adamw-8bit", "paged-adamw-32bit", "lion-8bit", "lion-32bit",
@@ -26,6 +28,28 @@ def maybe(rng, share, *words):
 
 def one(rng, name, *values):
     return [name, str(rng.choice(values))]
+
+
+def without(words, name):
+    """Drops the option and, if it has one, its value."""
+    if name not in words:
+        return words
+    at = words.index(name)
+    ends = at + 1 if at + 1 == len(words) or words[at + 1].startswith("--") else at + 2
+    return words[:at] + words[ends:]
+
+
+def fitting(words, family):
+    """Without what says nothing beside the rest, or what the rest refuses; PEFT is told the layers that it does not know."""
+    if "--lora" in words:
+        words = without(words, "--param-groups")
+        if "--lora-targets" not in words and family not in LINEAR_TARGETS:
+            words = [*words, "--lora-targets", "all-linear"]
+    if "--dp" in words:
+        words = without(words, "--dora")
+    if "--tp" in words:
+        words = without(words, "--grad-clip")
+    return words if "--checkpoint" in words else without(words, "--checkpoint-impl")
 
 
 def sharded_types(rng):
