@@ -47,11 +47,25 @@ Tensor position_bias_mask(const AttentionCall& call, bool is_causal) {
   return result;
 }
 
+// transformers' integrations/sdpa_attention.py, from 4.48 on one function for all models.
+constexpr Release kFirstShared{4, 48};
+constexpr Release kFirstGroupedKernel{4, 54};  // use_gqa_in_sdpa
+constexpr Release kFirstUncopied{4, 56};       // without contiguous() of queries, keys and values
+
 // use_gqa_in_sdpa: wider heads, and values narrower than keys, are repeated (Gemma 4).
 bool has_grouped_kernel(const AttentionCall& call) {
   constexpr std::int64_t kWidest = 256;
   const std::int64_t width = call.key.size(-1);
-  return call.groups == 1 || (width == call.value.size(-1) && width <= kWidest);
+  return call.query.runtime().transformers >= kFirstGroupedKernel &&
+         (call.groups == 1 || (width == call.value.size(-1) && width <= kWidest));
+}
+
+// Before 4.48 the classes of LLaMA's relatives copied beside a mask (4.46, modeling_llama.py,
+// LlamaSdpaAttention), the others only for a PyTorch before 2.2.
+bool copies_operands(const AttentionCall& call) {
+  const Release transformers = call.query.runtime().transformers;
+  return transformers < kFirstShared ? call.is_grouped && call.mask.defined()
+                                     : transformers < kFirstUncopied;
 }
 
 AttentionResult sdpa(AttentionCall call) {
@@ -63,6 +77,11 @@ AttentionResult sdpa(AttentionCall call) {
   if (call.is_grouped && !grouped_kernel) {
     call.key = repeat_kv(call.key, call.groups);
     call.value = repeat_kv(call.value, call.groups);
+  }
+  if (copies_operands(call)) {
+    for (Tensor* const each : {&call.query, &call.key, &call.value}) {
+      *each = eager::contiguous(*each);
+    }
   }
   bool is_causal = call.is_causal && call.query.size(2) > 1 && !call.mask.defined();
   if (call.bias.defined()) {

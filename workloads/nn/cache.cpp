@@ -13,8 +13,9 @@ KeyValueCache::~KeyValueCache() {
 
 namespace {
 
-// transformers' cache_utils.py, lazy_initialization:
-constexpr Release kFirstWindowTensor{5, 0};  ///< a sliding layer has its width as a tensor
+// transformers' cache_utils.py, DynamicLayer.update and lazy_initialization:
+constexpr Release kFirstEmptyTensors{4, 56};  ///< the first states are joined to empty ones
+constexpr Release kFirstWindowTensor{5, 0};   ///< a sliding layer has its width as a tensor
 constexpr Release kFirstOwnTypes{5, 24};  ///< the empty values have the values' type, not the keys'
 
 }  // namespace
@@ -24,6 +25,10 @@ void KeyValueCache::update(Tensor& keys, Tensor& values) {
     const Tensor none = eager::empty(states.runtime(), {0}, type);
     return eager::cat(std::initializer_list<Tensor>{none, states}, -2);
   };
+  if (keys.runtime().transformers < kFirstEmptyTensors) {
+    layers_.push_back({.keys = keys, .values = values, .window = {}});
+    return;
+  }
   Layer layer;
   layer.keys = after_nothing(keys, keys.dtype());
   layer.values = after_nothing(

@@ -48,3 +48,9 @@ TEST_CASE("cache: a sliding layer has its width as a tensor since transformers 5
   CHECK(asked_for({5, 24}, Layer::sliding) == Sizes{8, 512, 256});
   CHECK(asked_for({4, 57}, Layer::sliding) == Sizes{512, 512});
 }
+
+TEST_CASE("cache: the first keys and values are kept as they are until transformers 4.55",
+          "[cache]") {
+  CHECK(asked_for({4, 55}).empty());
+  CHECK(asked_for({4, 56}) == Sizes{512, 512});
+}

@@ -139,6 +139,13 @@ constexpr std::array kImpliedDefaults{
                      return plan.parallel.pp > 1 || plan.model_code == ModelCode::megatron;
                    },
                    "false"},
+    // transformers 5.0, training_args.py: use_cache=False. Before, the model's own config decided.
+    ImpliedDefault{"use-cache",
+                   [](const TrainingPlan& plan) {
+                     return plan.framework == Framework::trainer &&
+                            release_of(plan.versions.transformers) < Release{5, 0};
+                   },
+                   "true"},
     // transformers 5.23, trainer.py: the model's own config loses use_cache; the decoder has a copy
     // (models/t5/modeling_t5.py T5ForConditionalGeneration).
     ImpliedDefault{"use-cache",

@@ -82,6 +82,14 @@ TEST_CASE("framework: Trainer's groups, clipping and DDP follow the run", "[plan
   CHECK_FALSE(with({{"dp", "2"}, {"checkpoint", "full"}}).parallel.ddp.find_unused);
 }
 
+TEST_CASE("framework: Trainer leaves the cache on before transformers 5", "[plan][framework]") {
+  const auto with = [](const char* transformers) {
+    return plan_with({{"framework", "trainer"}, {"transformers", transformers}});
+  };
+  CHECK(with("4.57").use_cache);
+  CHECK_FALSE(with("5.0").use_cache);
+}
+
 TEST_CASE("framework: accelerate gives fully_shard 16 bit and runs no autocast",
           "[plan][framework]") {
   const auto with = [](OptionWords words) {
