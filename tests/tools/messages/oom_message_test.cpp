@@ -123,7 +123,17 @@ TEST_CASE("message: each release's words", "[messages]") {
         "is allocated by PyTorch, with 4.00 GiB allocated in private pools (e.g., CUDA Graphs), "
         "and 12.50 GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory "
         "is large try setting PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.",
-        "2.10", "", "fragmentation"}}));
+        "2.10", "2.10", "fragmentation"},
+       {of_today("2.00 GiB", "1.00 GiB", "", "20.00 GiB", "2.50 GiB"), "2.2", "2.9",
+        "fragmentation"},
+       {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+        "capacity of 39.39 GiB of which 1.00 GiB is free. Of the allocated memory 20.00 GiB is "
+        "allocated by PyTorch, and 2.50 GiB is reserved by PyTorch but unallocated. If reserved "
+        "but unallocated memory is large try setting "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See "
+        "documentation for Memory Management  (https://docs.pytorch.org/docs/stable/notes/"
+        "cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf)",
+        "2.11", "", "fragmentation"}}));
   const OomMessage message = message_in(text);
   CHECK(message.releases.since == since);
   CHECK(message.releases.until == until);
@@ -334,6 +344,13 @@ TEST_CASE("message: those without figures say what can be said", "[messages]") {
        {"ValueError: No available memory for the cache blocks. Try increasing "
         "`gpu_memory_utilization` when initializing the engine.",
         "vLLM", "GPU"},
+       {"[ExpandableSegmentVA] Failed to reserve 90194313216 bytes (84 GiB) of virtual address "
+        "space "
+        "for an expandable CUDA segment on device 0 (out of memory). This process already holds "
+        "1500 live expandable segment(s) reserving 135291469824000 bytes of virtual address space. "
+        "This is virtual-address-space (VSZ) exhaustion from expandable segments, not physical GPU "
+        "OOM. Reduce it via PYTORCH_CUDA_ALLOC_CONF expandable_segments_reserve",
+        "virtual addresses", "GPU"},
        {"RuntimeError: MPS backend out of memory (MPS allocated: 17.36 GB, other allocations: "
         "613.56 "
         "MB, max allowed: 18.13 GB). Tried to allocate 192.00 MB on private pool.",

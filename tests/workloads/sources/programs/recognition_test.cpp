@@ -1,6 +1,7 @@
 // Whose a file is: least share, marks, and models that a file names by a key of nobody.
 #include <catch2/catch.hpp>
 
+#include "tests/support/source_words.hpp"
 #include "traces/error.hpp"
 #include "workloads/sources/combined_words.hpp"
 #include "workloads/sources/programs/program.hpp"
@@ -117,6 +118,31 @@ TEST_CASE("recognition: a script with a common name is a program's by its option
       "x.sh"));
   REQUIRE(chat != nullptr);
   CHECK(chat->name == "deepspeed-chat");
+}
+
+// transformers 5.24, examples/pytorch/translation: Trainer's own script, whatever else TRL knows.
+TEST_CASE("recognition: transformers' translation script is not TRL's", "[plan][sources]") {
+  const PlanSource plan = of_line(
+      "torchrun --nproc_per_node 1 translation/run_translation.py --model_name_or_path t5-small "
+      "--per_device_train_batch_size 1 --output_dir out --do_train --num_train_epochs 1 "
+      "--dataset_name wmt16 --dataset_config ro-en --source_lang en --target_lang ro");
+  CHECK(test::source_words(plan, {"framework", "checkpoint"}) == "trainer -");
+}
+
+TEST_CASE("recognition: scripts of one's own turn adapters on by many names", "[plan][sources]") {
+  const std::string yaml =
+      "model_name_or_path: Qwen/Qwen2.5-0.5B\nper_device_train_batch_size: 1\noutput_dir: out\n"
+      "learning_rate: 1.0e-4\nlora_r: 16\nmax_seq_length: 64\ntest_size: 0.05\n";
+  const std::string line =
+      "torchrun --nproc_per_node 1 run_sft.py --model_name_or_path gpt2 --lora_r 16 "
+      "--peft_enabled ";
+  CHECK(test::source_words(of_yaml(yaml + "peft_enabled: true\n"), {"lora"}) == "16");
+  CHECK(test::source_words(of_yaml(yaml + "peft_enabled: false\n"), {"lora"}) == "-");
+  CHECK(test::source_words(of_line(line + "True"), {"lora"}) == "16");
+  CHECK(test::source_words(of_line(line + "False"), {"lora"}) == "-");
+  // DPO's: a second model or its probabilities, and pairs of texts.
+  CHECK_THROWS_WITH(of_yaml(yaml + "peft_enabled: true\nbeta: 0.01\n"),
+                    Catch::Matchers::Contains("beta"));
 }
 
 TEST_CASE("recognition: a refusal names the file whose key it is about", "[plan][programs]") {

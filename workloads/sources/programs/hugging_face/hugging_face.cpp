@@ -126,7 +126,8 @@ bool trains_adapters(const SettingList& all) {
   const std::string adapter =
       text_of(all, {"adapter", "finetuning_type", "peft_config.name"}).value_or("");
   return adapter == "lora" || adapter == "qlora" ||
-         is_any_on(all, {"use_peft", "use_peft_lora", "use_lora", "lora_enable"});
+         is_any_on(all, {"use_peft", "use_peft_lora", "use_lora", "lora_enable", "peft_enabled",
+                         "enable_peft", "enable_lora"});
 }
 
 void apply_rules(const KeyTable& table, const SettingList& part, const SettingList& all,

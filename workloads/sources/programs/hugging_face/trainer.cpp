@@ -25,8 +25,9 @@ void read_micro_batch(const Setting& setting, const SettingList& all, SourceKeys
 
 /// A script with a rank and no switch has adapters alone (FastChat's train_lora.py).
 void read_script_lora(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  const bool has_switch =
-      text_of(all, {"use_lora", "use_peft*", "lora_enable", "low_rank_training"}).has_value();
+  const bool has_switch = text_of(all, {"use_lora", "use_peft*", "lora_enable", "low_rank_training",
+                                        "peft_enabled", "enable_peft", "enable_lora"})
+                              .has_value();
   SettingList with_switch = all;
   if (!has_switch && text_of(all, {"lora_r", "lora_rank"})) {
     with_switch.add({.key = "use_lora", .value = "true", .kind = SettingKind::boolean});
