@@ -13,6 +13,8 @@
 
 using namespace highwater;
 
+namespace approved_test {
+
 namespace {
 
 const std::string kVectors = "tests/data/conformance/";
@@ -162,3 +164,5 @@ TEST_CASE("cli: reports of comparisons in every format", "[cli][golden]") {
                                      "gpt2-fp32-limit-oom,llama-160m-fsdp2x8-accum2*"});
   check_report("validate_reference", {"validate", "--reference", kReports + "reference.json"});
 }
+
+}  // namespace approved_test

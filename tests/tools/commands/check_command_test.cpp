@@ -16,6 +16,8 @@ using Catch::Contains;
 using Catch::EndsWith;
 using Catch::StartsWith;
 
+namespace check_command_test {
+
 namespace {
 
 const std::string kVarlen =
@@ -352,3 +354,5 @@ TEST_CASE("diff: --fail-above is a gate in the same words", "[cli][check][diff]"
   CHECK_THAT(run({"diff", before, after, "--fail-above", "5%", "--view", "requests"}).err,
              Contains("--fail-above compares peaks; add --view peak"));
 }
+
+}  // namespace check_command_test

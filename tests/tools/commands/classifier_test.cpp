@@ -9,6 +9,8 @@
 
 using namespace highwater;
 
+namespace classifier_test {
+
 namespace {
 
 const std::string kFolder = HIGHWATER_TEST_DATA "/loops/classifiers/";
@@ -67,3 +69,5 @@ TEST_CASE("classifiers: what is not simulated is refused", "[cli]") {
              Catch::Contains("in plain loops"));
   CHECK_THAT(refusal("--model gpt2 --num-labels 2 --lora 8"), Catch::Contains("in plain loops"));
 }
+
+}  // namespace classifier_test

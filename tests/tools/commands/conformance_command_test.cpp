@@ -9,6 +9,8 @@
 
 using namespace highwater;
 using Catch::Contains;
+
+namespace conformance_command_test {
 namespace fs = std::filesystem;
 
 namespace {
@@ -91,3 +93,5 @@ TEST_CASE("conformance: a folder without vectors is refused", "[cli][conformance
   CHECK(result.code == ExitCode::bad_input);
   CHECK_THAT(result.err, Contains("contains no conformance vectors"));
 }
+
+}  // namespace conformance_command_test

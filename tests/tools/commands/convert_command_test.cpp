@@ -9,6 +9,8 @@
 #include "tests/support/temp_dir.hpp"
 
 using namespace highwater;
+
+namespace convert_command_test {
 namespace fs = std::filesystem;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("convert: a source that cannot be read leaves no file and touches none
   CHECK(content(target) == "precious");
   CHECK(folder.file_count() == 2);
 }
+
+}  // namespace convert_command_test

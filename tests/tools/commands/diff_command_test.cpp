@@ -8,6 +8,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace diff_command_test {
+
 namespace {
 
 const std::string kRecorded = HIGHWATER_SOURCE "/traces/recorded/fake/";
@@ -97,3 +99,5 @@ TEST_CASE("diff: a report beside a recording does not describe it", "[cli][diff]
   CHECK(result.code == ExitCode::ok);
   CHECK_THAT(result.out, Contains("no description beside the recording"));
 }
+
+}  // namespace diff_command_test

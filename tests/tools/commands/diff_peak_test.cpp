@@ -10,6 +10,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace diff_peak_test {
+
 namespace {
 
 const std::string kRecorded = HIGHWATER_SOURCE "/traces/recorded/fake/";
@@ -158,3 +160,5 @@ TEST_CASE("diff: wrong use of the peak view is explained", "[cli][diff]") {
              Contains("--top 0: not a valid count; use 1 or more"));
   CHECK_THAT(run({"diff", file, file, "--device", "3"}).err, Contains("--device 3"));
 }
+
+}  // namespace diff_peak_test

@@ -22,6 +22,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace errors_test {
+
 namespace {
 
 std::string write(const std::filesystem::path& path, const std::string& content) {
@@ -263,3 +265,5 @@ TEST_CASE("cli: a word that is too long for a name of a file is no internal erro
   CHECK(model.code == ExitCode::bad_input);
   CHECK_THAT(model.err, Contains("no such file"));
 }
+
+}  // namespace errors_test

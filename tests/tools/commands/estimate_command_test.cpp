@@ -8,6 +8,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace estimate_command_test {
+
 namespace {
 
 std::int64_t number(const boost::json::value& value) {
@@ -155,3 +157,5 @@ TEST_CASE("simulate: --bridge shows the forms that it names", "[cli][estimates][
   CHECK_THAT(result.out, Contains("llmem does not apply: it covers only decoders"));
   CHECK(run_line("simulate --model gpt2 --bridge nemo").code == ExitCode::usage);
 }
+
+}  // namespace estimate_command_test

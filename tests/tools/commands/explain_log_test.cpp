@@ -11,6 +11,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace explain_log_test {
+
 namespace {
 
 const std::string kLogs = HIGHWATER_SOURCE "/tests/data/messages/";
@@ -111,3 +113,5 @@ TEST_CASE("explain: a log of 10 MB, and hostile ones, take a second", "[cli][exp
   CHECK(taken <
         std::chrono::seconds(20));  // a second; much more under sanitizers on a busy machine
 }
+
+}  // namespace explain_log_test

@@ -15,6 +15,8 @@ using namespace highwater;
 using namespace highwater::test;
 using Catch::Contains;
 
+namespace export_command_test {
+
 namespace {
 
 const std::string kRecorded = HIGHWATER_SOURCE "/traces/recorded/fake/";
@@ -360,3 +362,5 @@ TEST_CASE("export: every real snapshot comes out as it went in", "[cli][export][
     }
   }
 }
+
+}  // namespace export_command_test

@@ -15,6 +15,8 @@
 
 using namespace highwater;
 using Catch::Matchers::Contains;
+
+namespace fit_command_test {
 namespace fs = std::filesystem;
 
 namespace {
@@ -204,3 +206,5 @@ TEST_CASE("fit: an integer that is the same everywhere is built in", "[cli][fit]
   const auto run = json_of("simulate --from " + file + " --batch 4");
   CHECK(run.at("peak") == boost::json::value(recorded_peak(kGpt2.path({4, 256}))));
 }
+
+}  // namespace fit_command_test

@@ -9,6 +9,8 @@
 
 using namespace highwater;
 
+namespace loops_test {
+
 namespace {
 
 const std::string kLoops = HIGHWATER_TEST_DATA "/loops/";
@@ -473,3 +475,5 @@ TEST_CASE("loops: cases drawn at random have the peaks of their recordings", "[c
   }));
   check_peaks(recording, recording + ".json " + options);
 }
+
+}  // namespace loops_test

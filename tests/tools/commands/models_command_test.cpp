@@ -10,6 +10,8 @@
 using namespace highwater;
 using Catch::Matchers::Contains;
 
+namespace models_command_test {
+
 TEST_CASE("models: the list has every reference model with its parameters", "[cli][models]") {
   const CommandRun list = run({"models", "--format", "json"});
   CHECK(list.code == ExitCode::ok);
@@ -42,3 +44,5 @@ TEST_CASE("models: unknown names and bad files are explained", "[cli][models]") 
   CHECK(bad.code == ExitCode::bad_input);
   CHECK_THAT(bad.err, Contains("n_head (7)") && Contains("vocab_size is 0"));
 }
+
+}  // namespace models_command_test

@@ -7,6 +7,8 @@
 
 using namespace highwater;
 
+namespace moe_load_test {
+
 TEST_CASE("moe load: a plan has the requests of the recording with the same shares", "[cli][moe]") {
   const std::string loops = HIGHWATER_TEST_DATA "/loops/";
   const auto [model, shares] = GENERATE(
@@ -22,3 +24,5 @@ TEST_CASE("moe load: a plan has the requests of the recording with the same shar
   CHECK(simulated.at("peak").at("reserved_bytes") == device.at("peak").at("reserved_bytes"));
   CHECK(simulated.at("counts").at("allocs") == device.at("counts").at("allocs"));
 }
+
+}  // namespace moe_load_test

@@ -12,6 +12,8 @@
 
 using namespace highwater;
 
+namespace naive_split_test {
+
 namespace {
 
 const std::string kFolder = HIGHWATER_TEST_DATA "/loops/naive/";
@@ -65,3 +67,5 @@ TEST_CASE("naive split: every family has the peaks and the requests of its recor
     CHECK(run.at("counts").at("allocs") == truth.at("counts").at("allocs"));
   }
 }
+
+}  // namespace naive_split_test

@@ -23,6 +23,8 @@ using namespace highwater;
 using namespace highwater::test;
 using Catch::Contains;
 
+namespace output_names_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,3 +281,5 @@ TEST_CASE("outputs: a name without an option overwrites no input", "[cli][output
     CHECK(inputs.are_unchanged());
   }
 }
+
+}  // namespace output_names_test

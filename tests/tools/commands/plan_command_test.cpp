@@ -11,6 +11,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace plan_command_test {
+
 namespace {
 
 const std::string kLikeThePaper =
@@ -321,3 +323,5 @@ TEST_CASE("plan: a GPU without rates is said to have an A100's", "[cli][plan]") 
   CHECK_THAT(run_line("plan --for batch --model gpt2 --seq 64 --gpu 2GiB").out,
              !Contains("no rates are known"));
 }
+
+}  // namespace plan_command_test

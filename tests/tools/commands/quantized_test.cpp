@@ -13,6 +13,8 @@
 
 using namespace highwater;
 
+namespace quantized_test {
+
 namespace {
 
 const std::string kQuantized = HIGHWATER_TEST_DATA "/quantized/";
@@ -449,3 +451,5 @@ TEST_CASE("quantised: all four peaks are those of the recording", "[cli][quantiz
     check_peaks(run);
   }
 }
+
+}  // namespace quantized_test

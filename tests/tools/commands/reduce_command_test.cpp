@@ -12,6 +12,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace reduce_command_test {
+
 namespace json = boost::json;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("reduce: what the run does not show is wrong usage, with what it shows
   CHECK(oom.code == ExitCode::usage);
   CHECK_THAT(oom.err, Contains("no request fails; bound the memory with --capacity"));
 }
+
+}  // namespace reduce_command_test

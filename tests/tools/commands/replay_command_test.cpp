@@ -10,6 +10,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace replay_command_test {
+
 namespace {
 
 const std::string kRecorded = HIGHWATER_SOURCE "/traces/recorded/fake/";
@@ -137,3 +139,5 @@ TEST_CASE("replay: following a recording by another release's model is no what-i
   CHECK_THAT(run({"replay", file, "--torch", "2.15", "--capacity", "9GiB"}).out,
              !Contains("another release"));
 }
+
+}  // namespace replay_command_test

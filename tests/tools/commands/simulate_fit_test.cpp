@@ -14,6 +14,8 @@ using namespace highwater::test;
 using Catch::Contains;
 using Catch::StartsWith;
 
+namespace simulate_fit_test {
+
 TEST_CASE("simulate: without a device the demand is told, with one whether it fits",
           "[cli][simulate]") {
   const Object free = simulate_json("--model gpt2");
@@ -301,3 +303,5 @@ TEST_CASE("simulate: a line of an old release is read as that, with both answers
                       "max_seq_length") &&
                  Contains("\nwith trl before 0.19: FITS in a100-80"));
 }
+
+}  // namespace simulate_fit_test

@@ -18,6 +18,8 @@ using namespace highwater::test;
 using Catch::Contains;
 using Catch::EndsWith;
 
+namespace simulate_test {
+
 namespace {
 
 /// Highest allocated bytes of a phase over the whole run.
@@ -343,3 +345,5 @@ TEST_CASE("simulate: the ranks of a node add up in host memory", "[cli][simulate
   CHECK(number(making.at("node_bytes")) == 8 * number(making.at("rank_bytes")));
   CHECK_THAT(simulate(plan).out, Contains("Host memory of a node of 8 ranks, at the peaks"));
 }
+
+}  // namespace simulate_test

@@ -15,6 +15,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace solve_command_test {
+
 namespace {
 
 // Of a few layers, so that a debug build simulates one in milliseconds.
@@ -229,3 +231,5 @@ TEST_CASE("solve: a fitted program is solved for its integers", "[cli][solve]") 
   CHECK(solved.code == ExitCode::ok);
   CHECK(solved.out == run_line("simulate --from " + program + " --find batch" + options).out);
 }
+
+}  // namespace solve_command_test

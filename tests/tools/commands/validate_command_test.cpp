@@ -14,6 +14,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace validate_command_test {
+
 namespace {
 
 const std::string kRecorded = HIGHWATER_SOURCE "/traces/recorded/fake";
@@ -287,3 +289,5 @@ TEST_CASE("validate: a replay that decides otherwise is shown with its peak", "[
   CHECK(words ==
         std::vector<std::string>{"x", "9 of 10", "3 of 4", "0 of 0", "+10.00 %", "another block"});
 }
+
+}  // namespace validate_command_test

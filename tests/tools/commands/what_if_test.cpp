@@ -14,6 +14,8 @@
 using namespace highwater;
 using Catch::Contains;
 
+namespace what_if_test {
+
 namespace json = boost::json;
 
 namespace {
@@ -475,3 +477,5 @@ TEST_CASE("sweep: the phase of the peak explains what an option does not save", 
   CHECK_THAT(run({"sweep", kVector, "--set", "expandable_segments=False,True"}).out,
              !Contains("reached in"));
 }
+
+}  // namespace what_if_test
