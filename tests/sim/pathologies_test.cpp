@@ -172,6 +172,9 @@ TEST_CASE("pathology: a fitting block that came free too late is explained", "[s
       explanation->counterfactuals, Counterfactual::Kind::no_stream_uses, &Counterfactual::kind);
   REQUIRE(without_uses != explanation->counterfactuals.end());
   CHECK(without_uses->survives);
+  CHECK(std::ranges::none_of(explanation->counterfactuals, [](const Counterfactual& trial) {
+    return trial.edit.starts_with("drop_record_stream");  // the same once more
+  }));
 }
 
 TEST_CASE("pathology: a pool in use keeps what it has cached", "[sim][pathology]") {

@@ -2,6 +2,8 @@
 #include "sim/oom/oom_explanation.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -74,6 +76,22 @@ TEST_CASE("explain: a run that needs more than there is, though its first failur
   CHECK(e.cause == OomCause::capacity);
   CHECK(e.most_alive == 180_MiB);
   CHECK(e.state.account.requested == 60_MiB);
+}
+
+TEST_CASE("explain: memory for the request, and for the run where that is more", "[sim][explain]") {
+  // 20 MiB more hold the second segment of 60; the one of 100 that follows needs 100 on top.
+  const OomExplanation e = explain_text(fragmented() + alloc("d", 100), on_device(100_MiB));
+  std::vector<Counterfactual> more;
+  std::ranges::copy_if(e.counterfactuals, std::back_inserter(more),
+                       [](const Counterfactual& trial) { return trial.kind == Kind::more_memory; });
+  REQUIRE(more.size() == 2);
+  CHECK(more[0].serves);
+  CHECK_FALSE(more[0].survives);
+  CHECK(more[0].bytes >= 20_MiB);
+  CHECK(more[0].bytes <= 22_MiB);  // found to within 2 MiB
+  CHECK(more[1].survives);
+  CHECK(more[1].bytes >= 120_MiB);
+  CHECK(more[1].bytes <= 122_MiB);
 }
 
 TEST_CASE("explain: a memory fraction refuses what the device has", "[sim][explain]") {

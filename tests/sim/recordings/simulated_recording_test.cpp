@@ -46,6 +46,7 @@ TEST_CASE("simulated recording: entries in PyTorch's order, frees in pairs",
   CHECK(device.entries[1].size == 1_MiB);
   CHECK(device.entries[2].time_us == EventTimes::kOrigin + 3);
   REQUIRE(device.segments.size() == 1);
+  CHECK(device.segments[0].size == 2_MiB);
   CHECK(device.segments[0].blocks.size() == 2);
   CHECK(device.segments[0].blocks[0].requested == 1_MiB);
   REQUIRE(ranges.size() == 6);

@@ -48,6 +48,15 @@ TEST_CASE("viewer: older blocks are drawn if they are freed, or in use at the en
   CHECK(drawn.left_out == 8_MiB);
 }
 
+TEST_CASE("viewer: a second free of one address is one of an older block", "[sim][viewer]") {
+  RecordingBuilder builder;
+  builder.alloc(kDrawn, Bytes{100}).free(kDrawn, Bytes{100}).free(kDrawn, Bytes{100});
+  const ViewerCurve drawn = drawn_of(builder);
+  CHECK(drawn.older_blocks == 1);
+  CHECK(drawn.older == Bytes{100});
+  CHECK(drawn.peak == Bytes{200});
+}
+
 TEST_CASE("viewer: without entries the blocks in use are drawn", "[sim][viewer]") {
   RecordingBuilder builder;
   builder.final_segment(kDrawn, {{4_MiB, BlockState::active_allocated}});
