@@ -82,10 +82,6 @@ void add_runs_across(Symbols symbols, std::size_t anchor, std::vector<Repetition
 
 }  // namespace
 
-std::vector<std::uint32_t> prefix_matches(Symbols pattern, Symbols text) {
-  return matches_of(pattern, text, text.size());
-}
-
 std::optional<Repetition> longest_repetition(Symbols symbols) {
   std::vector<Repetition> runs;
   for (std::size_t eighth = 1; eighth < kEighths; ++eighth) {

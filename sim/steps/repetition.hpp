@@ -20,10 +20,6 @@ struct Repetition {
   bool operator==(const Repetition&) const = default;
 };
 
-/// By index i of `text`, how many symbols from there on equal the first ones of `pattern`.
-std::vector<std::uint32_t> prefix_matches(std::span<const std::uint32_t> pattern,
-                                          std::span<const std::uint32_t> text);
-
 /// Among the repetitions of at least two periods across one of seven evenly spaced anchors, the one
 /// with the smallest period whose length is at least 9/10 of the longest. Every repetition longer
 /// than an eighth of the sequence crosses an anchor. Method: the runs across a position, by common

@@ -93,14 +93,6 @@ const RecordIndex::Place* RecordIndex::find(std::uint32_t job, PieceNumber numbe
   return found == of_job->second.end() ? nullptr : &found->second;
 }
 
-std::size_t RecordIndex::size() const {
-  std::size_t count = 0;
-  for (const auto& [job, places] : jobs_) {
-    count += places.size();
-  }
-  return count;
-}
-
 Journal::Journal(const std::string& path, const RunIdentity& run, Resume resume) {
   std::error_code error;
   const bool exists = std::filesystem::exists(path, error);

@@ -52,8 +52,6 @@ class RecordIndex {
 
   [[nodiscard]] const Place* find(std::uint32_t job, PieceNumber number) const;
 
-  [[nodiscard]] std::size_t size() const;
-
  private:
   /// By job: a file may hold any number there, so none is a place in a list.
   std::map<std::uint32_t, std::unordered_map<PieceNumber, Place>> jobs_;
@@ -71,9 +69,6 @@ class Journal : public ResultStore {
   [[nodiscard]] bool has(std::uint32_t job, PieceNumber number) const override;
   [[nodiscard]] std::string find(std::uint32_t job, PieceNumber number) const override;
   void keep(std::uint32_t job, PieceNumber number, const std::string& result) override;
-
-  /// How many results an earlier run left.
-  [[nodiscard]] std::size_t found() const { return index_.size(); }
 
  private:
   RecordIndex index_;

@@ -172,8 +172,6 @@ class PieceReader {
     return value;
   }
 
-  [[nodiscard]] bool is_at_end() const { return rest_.empty(); }
-
  private:
   template <class Number>
   static Number number_below(std::size_t limit, Number number) {

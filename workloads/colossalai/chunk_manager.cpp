@@ -193,16 +193,4 @@ std::int64_t ChunkManager::device_bytes() const {
   return bytes;
 }
 
-std::vector<const Chunk*> ChunkManager::chunks() const {
-  std::vector<const Chunk*> all;
-  for (const auto& [key, group] : groups_) {
-    if (key.second != DType::fp32) {
-      for (const auto& chunk : group->chunks) {
-        all.push_back(chunk.get());
-      }
-    }
-  }
-  return all;
-}
-
 }  // namespace highwater::dist

@@ -93,9 +93,6 @@ class ChunkManager {
     return home.chunk->range(home.index).size();
   }
 
-  /// All fp16 chunks, group by group in order of creation.
-  [[nodiscard]] std::vector<const Chunk*> chunks() const;
-
  private:
   /// The fp16 or fp32 chunks of one number of ranks.
   struct Group {

@@ -43,8 +43,6 @@ class GeminiStrategy : public Strategy {
   /// .grad is never set: gradients live in the chunks.
   void zero_grad() override {}
 
-  [[nodiscard]] const ChunkManager& chunks() const { return *manager_; }
-
  private:
   void split(const Parallelism& parallel);
   void make_scaler();

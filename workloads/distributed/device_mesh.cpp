@@ -90,11 +90,6 @@ Tensor DeviceMesh::scatter(const Tensor& whole, std::int64_t dim) {
   return output;
 }
 
-// Replicate._replicate_tensor. dist.broadcast is synchronous as well.
-Tensor DeviceMesh::broadcast(const Tensor& whole) {
-  return eager::contiguous(whole);
-}
-
 // _c10d_functional::all_reduce works on a contiguous copy.
 Tensor DeviceMesh::all_reduce(const Tensor& tensor) {
   wait_for_last();

@@ -38,9 +38,6 @@ class DeviceMesh {
   /// distribute_tensor with Shard(dim): rank 0's tensor is cut, padded and scattered.
   eager::Tensor scatter(const eager::Tensor& whole, std::int64_t dim);
 
-  /// distribute_tensor with Replicate(): broadcast in place.
-  eager::Tensor broadcast(const eager::Tensor& whole);
-
   /// Partial to Replicate: the sum in a new block.
   eager::Tensor all_reduce(const eager::Tensor& tensor);
 

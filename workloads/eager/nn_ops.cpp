@@ -7,7 +7,6 @@
 #include "workloads/eager/run_script.hpp"
 #include "workloads/eager/runtime.hpp"
 #include "workloads/kernels/embedding.hpp"
-#include "workloads/kernels/layer_norm.hpp"
 
 namespace highwater::eager {
 

@@ -208,7 +208,6 @@ class Runtime {
   std::vector<SavedTensorHooks*> saved_tensor_hooks;
   OutputCache* output_cache = nullptr;  ///< of a selectively checkpointed segment
   Thread thread = Thread::main;
-  Place default_place = Place::cuda;
   DeviceIndex device = kFirstDevice;         ///< where new tensors go and operators run
   DeviceIndex traced_device = kFirstDevice;  ///< whose allocator the trace is of
   StreamId stream;

@@ -23,6 +23,20 @@ Symbols symbols_of(std::string_view text) {
   return {text.begin(), text.end()};
 }
 
+/// `length` symbols, each of them once, but at each of `marks` the symbols 1 to `marked_by`.
+Symbols marked(const std::vector<std::size_t>& marks, std::size_t length, std::size_t marked_by) {
+  Symbols symbols(length);
+  for (std::size_t i = 0; i < length; ++i) {
+    symbols[i] = static_cast<std::uint32_t>(10 + i);
+  }
+  for (const std::size_t mark : marks) {
+    for (std::size_t i = 0; i < marked_by; ++i) {
+      symbols[mark + i] = static_cast<std::uint32_t>(1 + i);
+    }
+  }
+  return symbols;
+}
+
 /// Writes text traces of made-up training loops.
 class LoopWriter {
  public:
@@ -92,15 +106,13 @@ void check_adjoining(const Steps& steps, std::size_t events) {
 
 }  // namespace
 
-TEST_CASE("repetition: prefix matches", "[sim][steps]") {
-  CHECK(prefix_matches(symbols_of("aab"), symbols_of("aabaaab")) ==
-        std::vector<std::uint32_t>{3, 1, 0, 2, 3, 1, 0});
-  CHECK(prefix_matches({}, symbols_of("ab")) == std::vector<std::uint32_t>{0, 0});
-}
-
 TEST_CASE("repetition: between a start-up and a tail", "[sim][steps]") {
   CHECK(longest_repetition(symbols_of("xyzabcabcabcabcq")) == Repetition{3, 15, 3});
   CHECK(longest_repetition(symbols_of("xyzzcabcabcabcabq")) == Repetition{4, 16, 3});
+  // 18 of 20 are nine tenths, 17 are less: the shorter run with the smaller period counts, or not.
+  const std::string longest = "abcabcabcabcabcabcab";
+  CHECK(longest_repetition(symbols_of(longest + std::string(18, 'z'))) == Repetition{20, 38, 1});
+  CHECK(longest_repetition(symbols_of(longest + std::string(17, 'z'))) == Repetition{0, 20, 3});
   CHECK_FALSE(longest_repetition(symbols_of("abcdefgh")).has_value());
   CHECK_FALSE(longest_repetition({}).has_value());
 }
@@ -147,6 +159,26 @@ TEST_CASE("evenly spaced: even distances in spite of noise", "[sim][steps]") {
   CHECK(evenly_spaced(symbols) == std::vector<std::size_t>{0, 22, 44, 66, 88, 110});
   CHECK(evenly_spaced(Symbols{}).empty());
   CHECK(evenly_spaced(symbols_of("abcabcabcabcabc")).empty());  // a loop inside of a step
+}
+
+TEST_CASE("evenly spaced: four marks, eight requests apart, by two sizes, over half the run",
+          "[sim][steps]") {
+  using Marks = std::vector<std::size_t>;
+  const Marks marks{0, 8, 16, 24};
+  CHECK(evenly_spaced(marked(marks, 26, 2)) == marks);
+  CHECK(evenly_spaced(marked(marks, 26, 1)).empty());
+  CHECK(evenly_spaced(marked({0, 8, 16}, 18, 2)).empty());
+  CHECK(evenly_spaced(marked({0, 7, 14, 21}, 23, 2)).empty());
+  CHECK(evenly_spaced(marked(marks, 48, 2)) == marks);
+  CHECK(evenly_spaced(marked(marks, 49, 2)).empty());
+}
+
+TEST_CASE("evenly spaced: a distance may be 5 % off, and one of five distances more",
+          "[sim][steps]") {
+  using Marks = std::vector<std::size_t>;
+  CHECK(evenly_spaced(marked({0, 20, 40, 61}, 63, 2)) == Marks{0, 20, 40, 61});
+  CHECK(evenly_spaced(marked({0, 20, 40, 62}, 64, 2)).empty());
+  CHECK(evenly_spaced(marked({0, 20, 40, 60, 80, 102}, 104, 2)) == Marks{0, 20, 40, 60, 80});
 }
 
 TEST_CASE("evenly spaced: a size that start-up requests as well does not mark steps",

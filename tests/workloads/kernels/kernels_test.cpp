@@ -8,7 +8,6 @@
 #include "workloads/kernels/cublas.hpp"
 #include "workloads/kernels/foreach.hpp"
 #include "workloads/kernels/grouped_gemm.hpp"
-#include "workloads/kernels/layer_norm.hpp"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -68,8 +67,4 @@ TEST_CASE("foreach: since 2.15 partial sums have no gaps, and offsets before the
   CHECK(norm.partial == 28);
   CHECK(norm.scalar == 2);
   CHECK(foreach_norm(Sizes{10, 70000, 200000}, DType::fp32, {2, 6}).offsets == 0);
-}
-
-TEST_CASE("layer_norm: statistics are floats", "[workloads][kernels][golden]") {
-  CHECK(layer_norm_statistic_bytes(4096) == 16384);
 }

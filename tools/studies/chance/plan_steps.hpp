@@ -29,9 +29,6 @@ class PlanSteps : public PieceSource {
 
   void add_pieces(std::size_t step, const StepDraw& draw, std::vector<PiecePtr>& pieces) override;
 
-  /// Steps at the begin of a run that differ from those that follow.
-  [[nodiscard]] std::size_t first_steps() const { return first_steps_; }
-
   /// Whether each micro-batch is a piece.
   [[nodiscard]] bool cuts_micro_batches() const { return micro_batches_ > 1; }
 

@@ -37,8 +37,6 @@ class DistributedDataParallel : public Wrapper {
   /// A stage's forwards are all within no_sync(); its last backward asks the reducer itself.
   void stage_backward(int chunk, BackwardPass pass, const std::function<void()>& backward) override;
 
-  [[nodiscard]] const Reducer& reducer() const { return reducer_; }
-
  private:
   void before_forward();
   void after_forward(models::Outputs& outputs);

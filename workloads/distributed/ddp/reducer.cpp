@@ -240,12 +240,4 @@ void Reducer::sync_bucket_indices(const BucketAssignment& assignment) {
   indices.reset();
 }
 
-std::vector<std::int64_t> Reducer::bucket_bytes() const {
-  std::vector<std::int64_t> bytes;
-  for (const Bucket& bucket : buckets_) {
-    bytes.push_back(bucket.gradients.numel() * item_size(bucket.gradients.dtype()));
-  }
-  return bytes;
-}
-
 }  // namespace highwater::dist

@@ -57,9 +57,6 @@ class Reducer {
   /// In a static graph's first iteration: all gradients are reduced at the end of backward.
   void delay_all_reduce();
 
-  /// Bytes of each bucket, in order.
-  [[nodiscard]] std::vector<std::int64_t> bucket_bytes() const;
-
  private:
   struct Bucket {
     eager::Tensor gradients;  ///< one flat block

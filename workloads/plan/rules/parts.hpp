@@ -14,8 +14,6 @@ inline constexpr Part kCp{[](const PlanFacts& f) { return f.plan->parallel.cp > 
 inline constexpr Part kEp{[](const PlanFacts& f) { return f.plan->parallel.ep > 1; }, "ep"};
 inline constexpr Part kReplicas{
     [](const PlanFacts& f) { return f.plan->parallel.fsdp.replicas > 1; }, "dp-replicate"};
-inline constexpr Part kOffload{
-    [](const PlanFacts& f) { return f.plan->parallel.offload != Offload::none; }, "offload"};
 inline constexpr Part kOffloadActivations{
     [](const PlanFacts& f) { return saves_on_cpu(f.plan->parallel); }, "offload activations"};
 
