@@ -8,132 +8,60 @@
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_change.hpp"
-#include "tools/reports/explain_sentences.hpp"
-#include "tools/reports/replay_members.hpp"
+#include "tools/reports/explain_members.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/report.hpp"
-#include "tools/text/safe_text.hpp"
 
 namespace highwater {
+
+std::optional<Forecast> Drift::forecast() const {
+  return of->limit ? of->growth.forecast(*of->limit) : std::nullopt;
+}
+
+std::vector<LeakLine> Drift::leaks() const {
+  std::vector<LeakLine> lines;
+  for (const LeakSite& leak : of->growth.leaks) {
+    lines.push_back({of->workload.site(leak.left.origin), &leak});
+  }
+  return lines;
+}
+
+std::vector<PendingLine> Drift::pending() const {
+  std::vector<PendingLine> lines;
+  for (const PendingFree& block : of->growth.pending) {
+    lines.push_back({of->workload.site(block.stack), &block});
+  }
+  return lines;
+}
+
+std::optional<Bytes> TrialLine::bytes() const {
+  return is(Counterfactual::Kind::more_memory) ? std::optional(trial->bytes)
+                                               : if_freed(trial->freed.bytes);
+}
+
+std::optional<std::vector<PlaceHolder>> TrialLine::sites() const {
+  return is(Counterfactual::Kind::freed_blocks)
+             ? std::optional(freed_sites(of->workload, trial->freed))
+             : std::nullopt;
+}
+
+std::optional<std::string_view> ExplainedDevice::cause() const {
+  return of->oom ? std::optional(to_string(of->oom->cause)) : std::nullopt;
+}
+
+std::vector<TrialLine> ExplainedDevice::trials() const {
+  std::vector<TrialLine> lines;
+  if (of->oom) {
+    for (const Counterfactual& trial : of->oom->counterfactuals) {
+      lines.push_back({of, &trial});
+    }
+  }
+  return lines;
+}
+
 namespace {
 
-namespace json = boost::json;
-
-json::array sites_json(const std::vector<PlaceHolder>& sites) {
-  json::array list;
-  for (const PlaceHolder& place : sites) {
-    list.push_back({{"site", valid_utf8(place.origin)},
-                    {"bytes", place.held.count()},
-                    {"blocks", place.blocks}});
-  }
-  return list;
-}
-
-json::object bar_json(const ReplayBar& bar) {
-  return {{"reserved_bytes", bar.reserved.count()}, {"ran_out", bar.ran_out}};
-}
-
-json::object bounds_json(const FourBars& bars) {
-  return {{"live_bytes", bars.bound.live.count()},
-          {"live_rounded_bytes", bars.bound.live_rounded.count()},
-          {"packed_bytes", bars.bound.packed.count()},
-          {"packing_gap", bars.bound.gap()},
-          {"expandable", bar_json(bars.expandable)},
-          {"default", bar_json(bars.standard)},
-          {"own", bar_json(bars.own)},
-          {"most_to_win_bytes", bars.most_to_win().count()}};
-}
-
-json::object growth_json(const Growth& growth) {
-  return {{"bytes_per_step", growth.per_step}, {"low", growth.low}, {"high", growth.high}};
-}
-
-json::array leaks_json(const Explanation& e) {
-  json::array list;
-  for (const LeakSite& leak : e.growth.leaks) {
-    list.push_back({{"site", valid_utf8(e.workload.site(leak.left.origin))},
-                    {"bytes", leak.left.held.count()},
-                    {"blocks", leak.left.blocks},
-                    {"steps", leak.steps},
-                    {"bytes_per_step", leak.bytes_per_step}});
-  }
-  return list;
-}
-
-json::array pending_json(const Explanation& e) {
-  json::array list;
-  for (const PendingFree& block : e.growth.pending) {
-    list.push_back({{"site", valid_utf8(e.workload.site(block.stack))},
-                    {"bytes", block.size.count()},
-                    {"freed_at_operation", block.operation},
-                    {"age_operations", block.age}});
-  }
-  return list;
-}
-
-json::value forecast_json(const Explanation& e) {
-  const auto forecast = e.limit ? e.growth.forecast(*e.limit) : std::nullopt;
-  if (!forecast) {
-    return nullptr;
-  }
-  return json::object{{"limit_bytes", forecast->limit.count()},
-                      {"steps", forecast->steps},
-                      {"earliest", forecast->earliest},
-                      {"latest", forecast->latest}};
-}
-
-json::object growth_json(const Explanation& e) {
-  return {{"verdict", to_string(e.growth.verdict)},
-          {"steps", e.growth.steps.size()},
-          {"steps_from", to_string(e.steps.source)},
-          {"confidence", e.steps.confidence},
-          {"reserved", growth_json(e.growth.reserved)},
-          {"allocated_peak", growth_json(e.growth.peak)},
-          {"allocated_end", growth_json(e.growth.end)},
-          {"forecast", forecast_json(e)},
-          {"leaks", leaks_json(e)},
-          {"pending_frees", pending_json(e)},
-          {"pending_bytes", e.growth.pending_bytes.count()}};
-}
-
-json::object counterfactual_json(const Explanation& e, const Counterfactual& trial) {
-  json::object object{{"kind", to_string(trial.kind)},
-                      {"serves", trial.serves},
-                      {"survives", trial.survives},
-                      {"text", valid_utf8(counterfactual_text(e, trial))}};
-  if (trial.kind == Counterfactual::Kind::settings) {
-    object["conf"] = to_conf(trial.settings);
-  } else if (trial.kind == Counterfactual::Kind::more_memory) {
-    object["bytes"] = trial.bytes.count();
-  } else if (trial.kind == Counterfactual::Kind::edit) {
-    object["edit"] = valid_utf8(trial.edit);
-  } else if (trial.kind == Counterfactual::Kind::freed_blocks) {
-    object["blocks"] = trial.freed.blocks.size();
-    object["bytes"] = trial.freed.bytes.count();
-    object["sites"] = sites_json(freed_sites(e.workload, trial.freed));
-  }
-  if (trial.peak) {
-    object["peak_reserved_bytes"] = trial.peak->reserved.count();
-  }
-  return object;
-}
-
-json::object oom_part(const Explanation& e) {
-  const OomExplanation& oom = *e.oom;
-  json::object account =
-      object_json(oom_line({oom.state.operation, oom.state.account}, e.workload.replay));
-  account["event"] = oom.state.event;
-  account["site"] = valid_utf8(e.workload.site(oom.state.stack));
-  account["step"] = oom.state.step ? json::value(*oom.state.step) : nullptr;
-  account["phase"] = valid_utf8(oom.state.phase);
-  account["limit_bytes"] = oom.limit.count();
-  account["free"] = {{"same_place_bytes", oom.free_same_place.count()},
-                     {"other_streams_bytes", oom.free_other_stream.count()},
-                     {"other_pools_bytes", oom.free_other_pool.count()},
-                     {"private_pools_bytes", oom.free_private.count()},
-                     {"pending_bytes", oom.pending.count()}};
-  return account;
-}
+constexpr std::string_view kExplainSchema = "highwater.explain/1";
 
 /// C++ frames spell out every type of their parameters; JSON has them in full.
 std::string shortened(const std::string& site) {
@@ -273,38 +201,6 @@ void add_run(const Explanation& e, std::size_t top, Report& report) {
   report.items("From step to step", growth_lines(e, top));
 }
 
-json::object explanation_json(const Explanation& e) {
-  json::object object{{"subject", valid_utf8(e.workload.name)},
-                      {"device", e.workload.replay.device},
-                      {"verdict", valid_utf8(explain_verdict(e))},
-                      {"history", e.workload.has_history()},
-                      {"cause", e.oom ? json::value(to_string(e.oom->cause)) : nullptr},
-                      {"reproduced", e.is_reproduced ? json::value(*e.is_reproduced) : nullptr}};
-  json::array trials;
-  if (e.oom) {
-    for (const Counterfactual& trial : e.oom->counterfactuals) {
-      trials.push_back(counterfactual_json(e, trial));
-    }
-  }
-  object["counterfactuals"] = std::move(trials);
-  if (e.workload.is_plan()) {
-    object["cures"] = words_json(e.cures);
-  }
-  object["oom"] = e.oom ? json::value(oom_part(e)) : json::value(nullptr);
-  object["peak_reserved_bytes"] = e.workload.replay.result.peak.reserved.count();
-  object["peak_allocated_bytes"] = e.workload.replay.result.peak.allocated.count();
-  object["holders"] = sites_json(e.holders);
-  object["pinned"] = sites_json(e.pinned);
-  object["pinned_bytes"] = e.blame.pinned.count();
-  object["pinned_byte_operations"] = e.blame.byte_operations;
-  object["bounds"] = bounds_json(e.bars);
-  object["drift"] = growth_json(e);
-  object["settings"] = to_conf(e.workload.options.settings);
-  object["notes"] = words_json(explain_notes(e));
-  object["trust"] = valid_utf8(e.workload.trust());
-  return object;
-}
-
 MetricList explanation_metrics(const Explanation& e) {
   MetricList list;
   list.add("verdict", "", explain_verdict(e));
@@ -354,19 +250,19 @@ Table explanation_lines(const std::vector<Explanation>& devices) {
   return line_table({"device"}, lines);
 }
 
-json::array explanations_json(const std::vector<Explanation>& devices) {
-  json::array list;
+ExplainAnswer answer_of(const std::vector<Explanation>& devices) {
+  ExplainAnswer answer;
   for (const Explanation& e : devices) {
-    list.push_back(explanation_json(e));
+    answer.devices.push_back({&e});
   }
-  return list;
+  return answer;
 }
 
 }  // namespace
 
 std::string explain_report(const std::vector<Explanation>& devices, OutputFormat format,
                            std::size_t top) {
-  Report report(format, "highwater.explain/1");
+  Report report(format, kExplainSchema);
   if (devices.empty()) {
     report.line("The file holds no device with memory or events.");
   }
@@ -374,9 +270,12 @@ std::string explain_report(const std::vector<Explanation>& devices, OutputFormat
     add_explanation(device, top, report);
   }
   report.csv([&] { return explanation_lines(devices); });
-  report.json("devices", [&] { return explanations_json(devices); });
-  report.json("messages", [] { return json::array(); });  // those of logs
+  report.members([&] { return object_json(answer_of(devices)); });
   return report.str();
+}
+
+boost::json::object explain_schema() {
+  return answer_schema<ExplainAnswer>("explain", kExplainSchema);
 }
 
 }  // namespace highwater

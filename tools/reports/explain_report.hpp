@@ -5,14 +5,18 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/fwd.hpp>
+
 #include "tools/studies/explanation/explain_run.hpp"
 #include "tools/text/output_format.hpp"
 
 namespace highwater {
 
-/// People see `top` rows of each list. JSON, per device: `verdict`, `cause`, `oom`, `free`,
-/// `counterfactuals`, `holders`, `pinned`, `bounds`, `drift`, `trust`.
+/// People see `top` rows of each list. The keys of JSON are in explain_members.hpp.
 std::string explain_report(const std::vector<Explanation>& devices, OutputFormat format,
                            std::size_t top);
+
+/// The schema of its JSON, and of what it says of a log.
+boost::json::object explain_schema();
 
 }  // namespace highwater
