@@ -34,31 +34,35 @@ PoolStream PoolHistory::home_of(const Block& block) {
   return {block.home->pool->owner, block.kind(), block.stream()};
 }
 
-void PoolHistory::change(Curve curve, const PoolStream& home, Bytes size, bool is_more) {
+Bytes& PoolHistory::amount(Curve curve, const PoolStream& home) {
   const auto [pool, is_new] = pools_.try_emplace(home);
   if (is_new) {
     pool->second.timeline = Timeline(ThinnedCurve::kAnyNumber, curve_width_);
   }
-  Bytes& now = pool->second.now.at(index(curve));
-  if (!is_more && now < size) {
-    adds_up_ = false;
-    now = Bytes{};
-    return;
-  }
-  now = is_more ? now + size : now - size;
+  return pool->second.now.at(index(curve));
+}
+
+void PoolHistory::add(Curve curve, const PoolStream& home, Bytes size) {
+  amount(curve, home) += size;
+}
+
+void PoolHistory::remove(Curve curve, const PoolStream& home, Bytes size) {
+  Bytes& now = amount(curve, home);
+  adds_up_ = adds_up_ && now >= size;
+  now -= std::min(now, size);
 }
 
 void PoolHistory::begin_block(AllocationId id, const Block& block) {
   const Held held{home_of(block), block.size};
   blocks_.insert_or_assign(block.address.value(), held);
   allocated_.insert_or_assign(id.index(), held);
-  change(Curve::allocated, held.home, held.size, true);
-  change(Curve::active, held.home, held.size, true);
+  add(Curve::allocated, held.home, held.size);
+  add(Curve::active, held.home, held.size);
 }
 
 void PoolHistory::begin_segment(AddressRange range, const PoolStream& home) {
   open_[range.begin] = {range, home, at_, std::nullopt};
-  change(Curve::reserved, home, range.size, true);
+  add(Curve::reserved, home, range.size);
 }
 
 /// Pages are unmapped in pieces of what was mapped, or across it; what remains lives on.
@@ -80,7 +84,7 @@ void PoolHistory::end_segments(AddressRange range) {
     gone.range = {begin, end - begin};
     gone.end = at_;
     keep(gone, at_);
-    change(Curve::reserved, life.home, gone.range.size, false);
+    remove(Curve::reserved, life.home, gone.range.size);
     for (const AddressRange rest : {AddressRange{life.range.begin, begin - life.range.begin},
                                     AddressRange{end, life.range.end() - end}}) {
       if (rest.size.count() != 0) {
@@ -108,7 +112,7 @@ void PoolHistory::follow(const Event& event, const CachingAllocator& allocator,
     handle = driver.handle(event.allocation);
   } else if (event.kind == EventKind::free) {
     if (const auto node = allocated_.extract(event.allocation.index())) {
-      change(Curve::allocated, node.mapped().home, node.mapped().size, false);
+      remove(Curve::allocated, node.mapped().home, node.mapped().size);
     }
   }
   const auto home = handle.has_value() ? std::optional(home_of(allocator.block(handle)))
@@ -151,7 +155,7 @@ void PoolHistory::complete(Address address) {
     adds_up_ = false;
     return;
   }
-  change(Curve::active, found->second.home, found->second.size, false);
+  remove(Curve::active, found->second.home, found->second.size);
   blocks_.erase(found);
 }
 

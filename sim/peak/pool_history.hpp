@@ -62,7 +62,9 @@ class PoolHistory : public DecisionListener {
   };
 
   static PoolStream home_of(const Block& block);
-  void change(Curve curve, const PoolStream& home, Bytes size, bool is_more);
+  Bytes& amount(Curve curve, const PoolStream& home);
+  void add(Curve curve, const PoolStream& home, Bytes size);
+  void remove(Curve curve, const PoolStream& home, Bytes size);
   void begin_block(AllocationId id, const Block& block);
   void begin_segment(AddressRange range, const PoolStream& home);
   void end_segments(AddressRange range);

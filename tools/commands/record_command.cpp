@@ -126,7 +126,7 @@ ExitCode run_record(const Arguments& arguments, std::ostream& out) {
       with_progress("replaying", [&] { return run_replays(file, main.path, ReplayRequest{}); });
   const bool for_people = request.format == OutputFormat::table;
   tell(outcome, main.ended, replays, request, for_people ? out : std::cerr);
-  out << replay_output(replays, request.format, false, std::nullopt);
+  out << replay_output(replays, request.format, TimelineKeys::omitted, std::nullopt);
   if (for_people) {
     tell_next(main.path, out);
   }

@@ -182,7 +182,9 @@ ExitCode run_replay(const Arguments& arguments, std::ostream& out) {
                          : workloads_of(std::move(file), workload_request(command));
       },
       command);
-  out << replay_output(replays, command.format, command.with_timeline, verdict);
+  out << replay_output(replays, command.format,
+                       command.with_timeline ? TimelineKeys::written : TimelineKeys::omitted,
+                       verdict);
   if (verdict) {
     enforce(*verdict);
   }

@@ -65,7 +65,7 @@ SweepCommand parse_sweep(const Arguments& arguments) {
   SweepCommand result;
   std::vector<std::string> problems;
   const Arguments sets = values.contains("set") ? values["set"].as<Arguments>() : Arguments{};
-  result.axes = read_axes(sets, !values.contains("file"), problems);
+  result.axes = read_axes(sets, values.contains("file") ? Swept::recording : Swept::plan, problems);
   collect_problems(problems, [&] { read_format(values, result); });
   collect_problems(problems,
                    [&] { result.fleet = read_fleet_options(values, "sweep", arguments); });

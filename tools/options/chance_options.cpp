@@ -146,7 +146,7 @@ void read_sets(const po::variables_map& values, ChanceQuestion& question,
     }
     question.batching.push_back(std::move(axis));
   }
-  question.axes = read_axes(others, true, problems);
+  question.axes = read_axes(others, Swept::plan, problems);
   std::ranges::move(wrong_plan_values(question.axes), std::back_inserter(problems));
   if (!question.axes.empty() || !question.batching.empty()) {
     question.cases = ChanceCases::product;

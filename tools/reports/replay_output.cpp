@@ -46,19 +46,19 @@ TimelineLines timeline_lines(const Timeline& timeline) {
 
 struct DeviceAnswer {
   const DeviceReplay* replay = nullptr;
-  bool with_timeline = false;
+  TimelineKeys timeline = TimelineKeys::omitted;
 };
 
 struct ReplayAnswer {
   const std::vector<DeviceReplay>* replays = nullptr;
-  bool with_timeline = false;
+  TimelineKeys timeline = TimelineKeys::omitted;
   std::optional<BudgetVerdict> budget;
 };
 
 std::vector<DeviceAnswer> devices_of(const ReplayAnswer& answer) {
   std::vector<DeviceAnswer> devices;
   for (const DeviceReplay& replay : *answer.replays) {
-    devices.push_back({&replay, answer.with_timeline});
+    devices.push_back({&replay, answer.timeline});
   }
   return devices;
 }
@@ -94,8 +94,9 @@ struct Members<DeviceAnswer> {
         return of.replay->edited;
       }>("edited", "what --edit changed before the replay"),
       member_if_known<[](const DeviceAnswer& of) {
-        return of.with_timeline ? std::optional(timeline_lines(of.replay->result.timeline))
-                                : std::nullopt;
+        return of.timeline == TimelineKeys::written
+                   ? std::optional(timeline_lines(of.replay->result.timeline))
+                   : std::nullopt;
       }>("timeline", "memory over time, with --timeline"),
   });
 };
@@ -140,7 +141,7 @@ void add_replay(const DeviceReplay& replay, Report& report) {
 }  // namespace
 
 std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
-                          bool with_timeline, const std::optional<BudgetVerdict>& budget) {
+                          TimelineKeys timeline, const std::optional<BudgetVerdict>& budget) {
   Report report(format, kSchema);
   if (replays.empty()) {
     report.line("The file holds no device with memory or events.");
@@ -149,7 +150,7 @@ std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat
     add_replay(replay, report);
   }
   report.csv([&] { return replay_lines(replays); });
-  report.members([&] { return object_json(ReplayAnswer{&replays, with_timeline, budget}); });
+  report.members([&] { return object_json(ReplayAnswer{&replays, timeline, budget}); });
   return report.str();
 }
 

@@ -1,6 +1,7 @@
 // The report of `replay` in every format.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,9 +14,12 @@
 
 namespace highwater {
 
-/// `with_timeline`: JSON has memory over time as well. `budget`: absent where none was given.
+/// Whether JSON has memory over time as well.
+enum class TimelineKeys : std::uint8_t { omitted, written };
+
+/// `budget`: absent where none was given.
 std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
-                          bool with_timeline, const std::optional<BudgetVerdict>& budget);
+                          TimelineKeys timeline, const std::optional<BudgetVerdict>& budget);
 
 /// The schema of its JSON.
 boost::json::object replay_schema();

@@ -155,7 +155,7 @@ void PartitionedGradients::average_and_scatter() {
     flat.reset();
   }
   eager::release_list(sent);
-  release_gradients(false);
+  release_gradients(Offloaded::own_part);
   eager::release_list(parts);
 }
 
@@ -174,7 +174,7 @@ void PartitionedGradients::average_and_scatter_bucket() {
       padded.push_back(eager::empty(runtime_, {parameter->partition_numel}, types_.kept));
     }
   }
-  release_gradients(true);
+  release_gradients(Offloaded::padded_part);
 }
 
 // full_grads_for_rank: those that were too large for the bucket still have the parameters' type.
@@ -255,7 +255,7 @@ Tensor PartitionedGradients::reduce_scatter(const TensorList& gradients) {
 }
 
 // partition_grads: the parts are copied or added in place.
-void PartitionedGradients::release_gradients(bool is_padded) {
+void PartitionedGradients::release_gradients(Offloaded offloaded) {
   for (const PartitionedParameter* parameter : in_bucket_) {
     const std::int64_t own = parameter->partition_numel - padding(*parameter, rank_);
     if (own == 0) {
@@ -263,7 +263,7 @@ void PartitionedGradients::release_gradients(bool is_padded) {
       continue;
     }
     if (offloads_) {
-      offload(*parameter, is_padded ? parameter->partition_numel : own);
+      offload(*parameter, offloaded == Offloaded::padded_part ? parameter->partition_numel : own);
     }
     runtime_.record_stream(parameter->tensor->grad, stream_);
     parameter->tensor->grad.reset();

@@ -9,6 +9,7 @@
 // sequences, gradients are sent in fp32 (seq_parallel_communication_data_type).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -77,7 +78,8 @@ class PartitionedGradients {
   [[nodiscard]] optim::TensorVector paddings_of_parts() const;
   [[nodiscard]] std::vector<int> ends_of_like_ranks() const;
   [[nodiscard]] eager::TensorList own_parts_as_kept() const;
-  void release_gradients(bool is_padded);
+  enum class Offloaded : std::uint8_t { own_part, padded_part };
+  void release_gradients(Offloaded offloaded);
   void offload(const PartitionedParameter& parameter, std::int64_t numel);
   std::vector<eager::Tensor>& leaving(std::size_t sub_group);
   void swap_out_gradients();

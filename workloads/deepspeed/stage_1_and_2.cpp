@@ -418,7 +418,9 @@ void Stage1And2::update(Group& group, const Tensor& norm) {
   if (is_recent()) {
     ask_whether_invalid(norm);
   }
-  unscale_and_clip(norm, clips_gradients(plan_.grad_clip, plan_.versions));
+  if (clips_gradients(plan_.grad_clip, plan_.versions)) {
+    unscale_and_clip(norm);
+  }
   optimizer_->step();
   group.master->grad.reset();
 }

@@ -172,7 +172,9 @@ void Stage3::update(std::size_t index, const Tensor& norm) {
     sub_group.master->grad = eager::to_dtype(flat, DType::fp32);
     runtime_.categorize(sub_group.master->grad, Category::gradient);
   }
-  unscale_and_clip(norm, clips_gradients(plan_.grad_clip, plan_.versions));
+  if (clips_gradients(plan_.grad_clip, plan_.versions)) {
+    unscale_and_clip(norm);
+  }
   optimizer_->step();
   write_back(sub_group);
   sub_group.master->grad.reset();

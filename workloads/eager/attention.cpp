@@ -19,9 +19,13 @@ AttentionShape shape_of(const Operands& in) {
           .v_head_dim = in.value.size(3)};
 }
 
-bool wants_logsumexp(const Operands& in) {
+bool requires_grad(const Operands& in) {
   return in.query.runtime().grad_enabled &&
          (in.query.requires_grad() || in.key.requires_grad() || in.value.requires_grad());
+}
+
+Logsumexp logsumexp_of(const Operands& in) {
+  return requires_grad(in) ? Logsumexp::computed : Logsumexp::omitted;
 }
 
 Tensor swap_heads(const Tensor& self) {
@@ -74,7 +78,7 @@ SdpaBackend choose(const Operands& in, const SdpaOptions& options) {
                       .mask_requires_grad = in.mask.defined() && in.mask.requires_grad(),
                       .is_causal = options.is_causal,
                       .enable_gqa = options.enable_gqa,
-                      .requires_grad = wants_logsumexp(in),
+                      .requires_grad = requires_grad(in),
                       .last_dim_contiguous = is_last_dim_contiguous(in),
                       .dropout = options.dropout,
                       .torch = runtime.torch,

@@ -31,7 +31,7 @@ bool same_strides(const Tensor& a, const Tensor& b) {
 TensorList cudnn_backward_kernel(const BackwardOperands& in) {
   Runtime& runtime = in.inputs.query.runtime();
   OpScope op(runtime, "_scaled_dot_product_cudnn_attention_backward");
-  const auto blocks = highwater::cudnn_attention(shape_of(in.inputs), true);
+  const auto blocks = highwater::cudnn_attention(shape_of(in.inputs), Logsumexp::computed);
   TensorList out(4);
   out[0] = empty_like(in.inputs.query);
   out[1] = empty_like(in.inputs.key);
@@ -47,7 +47,7 @@ TensorList cudnn_backward_kernel(const BackwardOperands& in) {
 TensorList cudnn_forward_kernel(const Operands& in, const KernelCall& call) {
   Runtime& runtime = in.query.runtime();
   OpScope op(runtime, "_scaled_dot_product_cudnn_attention");
-  const auto blocks = highwater::cudnn_attention(shape_of(in), call.computes_logsumexp);
+  const auto blocks = highwater::cudnn_attention(shape_of(in), call.logsumexp);
   const Tensor seed = empty(runtime, {blocks.seed}, DType::uint8);
   const Tensor offset = empty(runtime, {blocks.offset}, DType::uint8);
   const Tensor output = output_like(in);
@@ -85,7 +85,7 @@ Tensor cudnn_attention(const Operands& in, const SdpaOptions& options) {
     node->save(in.query);
     node->save(in.value);
   }
-  const KernelCall call{.dropout = options.dropout, .computes_logsumexp = wants_logsumexp(in)};
+  const KernelCall call{.dropout = options.dropout, .logsumexp = logsumexp_of(in)};
   TensorList results = kept_outputs(runtime, "_scaled_dot_product_cudnn_attention",
                                     [&] { return run_forward(kCudnn, in, call); });
   Tensor output = std::move(results[0]);

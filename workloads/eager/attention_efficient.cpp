@@ -93,7 +93,7 @@ TensorList efficient_forward_kernel(const Operands& in, const KernelCall& call) 
   Runtime& runtime = in.query.runtime();
   OpScope op(runtime, "_efficient_attention_forward");
   const TensorList words = generator_words(runtime, call.dropout);
-  const auto blocks = efficient_forward(shape_of(in), in.query.dtype(), call.computes_logsumexp);
+  const auto blocks = efficient_forward(shape_of(in), in.query.dtype(), call.logsumexp);
   const Tensor output = heads_first(in.query, in.value.size(3));
   const Tensor logsumexp = empty_logsumexp(in, blocks.logsumexp);
   const auto accumulator = runtime.allocate(blocks.accumulator);
@@ -132,7 +132,7 @@ Tensor efficient_kernel(const Operands& in, double dropout) {
     node->save(in.query);
     node->save(in.value);
   }
-  const KernelCall call{.dropout = dropout, .computes_logsumexp = wants_logsumexp(in)};
+  const KernelCall call{.dropout = dropout, .logsumexp = logsumexp_of(in)};
   const TensorList results = kept_outputs(runtime, "_scaled_dot_product_efficient_attention",
                                           [&] { return run_forward(kEfficient, in, call); });
   const Tensor& output = results[0];

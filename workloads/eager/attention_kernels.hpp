@@ -20,7 +20,7 @@ struct Operands {
 /// What a fused kernel is asked for besides its operands.
 struct KernelCall {
   double dropout = 0.0;
-  bool computes_logsumexp = true;
+  Logsumexp logsumexp = Logsumexp::computed;
 };
 
 /// What the backward of a fused kernel is given.
@@ -63,7 +63,7 @@ AttentionShape shape_of(const Operands& in);
 
 /// Whether the fused kernels must return what backward needs, because gradients of q, k or v are
 /// required.
-bool wants_logsumexp(const Operands& in);
+Logsumexp logsumexp_of(const Operands& in);
 
 /// A [b, s, h, d] tensor as [b, h, s, d] or the other way round. Made below autograd, so the
 /// result holds no base.

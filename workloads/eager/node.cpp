@@ -122,7 +122,7 @@ void delete_node(Node* node) {
 
 }  // namespace
 
-SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) {
+SavedTensor::SavedTensor(const Tensor& tensor, Saved as) {
   if (!tensor.defined()) {
     return;
   }
@@ -131,12 +131,12 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_output) {
     packed_ = runtime.saved_tensor_hooks.back()->pack(tensor);
     return;
   }
-  data_ = is_output && !tensor.is_leaf() ? alias(tensor) : tensor;
+  data_ = as == Saved::output && !tensor.is_leaf() ? alias(tensor) : tensor;
   runtime.categorize_transient(tensor, Category::activation);
 }
 
-void Node::keep(const Tensor& tensor, bool is_output) {
-  saved.emplace_back(tensor, is_output);
+void Node::keep(const Tensor& tensor, Saved as) {
+  saved.emplace_back(tensor, as);
   if (runtime->recorder != nullptr && runtime->saved_tensor_hooks.empty()) {
     runtime->recorder->save(*this, tensor);
   }

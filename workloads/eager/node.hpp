@@ -5,6 +5,7 @@
 // the order in which they were saved (PyTorch: members in alphabetical order).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -35,10 +36,13 @@ class SavedTensorHooks {
   virtual Ref<Packed> pack(const Tensor& tensor) = 0;
 };
 
+/// What an operator keeps of itself: PyTorch saves its own output as an alias, without its node.
+enum class Saved : std::uint8_t { input, output };
+
 /// A tensor that a node keeps until it has run.
 class SavedTensor {
  public:
-  SavedTensor(const Tensor& tensor, bool is_output);
+  SavedTensor(const Tensor& tensor, Saved as);
 
   [[nodiscard]] Tensor unpack() const { return packed_ ? packed_->unpack() : data_; }
 
@@ -76,10 +80,10 @@ class Node : public RefCounted {
   Node(Runtime& owner, const char* node_name, std::uint64_t number);
 
   /// Keeps `tensor`, an input of the operator.
-  void save(const Tensor& tensor) { keep(tensor, false); }
+  void save(const Tensor& tensor) { keep(tensor, Saved::input); }
 
   /// Keeps `tensor`, a result of the operator.
-  void save_output(const Tensor& tensor) { keep(tensor, true); }
+  void save_output(const Tensor& tensor) { keep(tensor, Saved::output); }
 
   [[nodiscard]] Tensor unpack(std::size_t index) const;
 
@@ -119,7 +123,7 @@ class Node : public RefCounted {
   Node* next_dead = nullptr;                     ///< behind it in Runtime::dead_nodes
 
  private:
-  void keep(const Tensor& tensor, bool is_output);
+  void keep(const Tensor& tensor, Saved as);
 };
 
 /// The node of the current operator; it lives as long as the operator, for the compute graph. So

@@ -255,9 +255,9 @@ FlashBackward flash_backward(const AttentionShape& shape, DType dtype) {
   return found;
 }
 
-EfficientForward efficient_forward(const AttentionShape& shape, DType dtype, bool requires_grad) {
+EfficientForward efficient_forward(const AttentionShape& shape, DType dtype, Logsumexp logsumexp) {
   EfficientForward found;
-  if (requires_grad) {
+  if (logsumexp == Logsumexp::computed) {
     found.logsumexp = shape.batch * shape.heads * round_up(shape.q_len, 32) * kFloat;
   }
   if (is_low_precision(dtype) && std::max(shape.head_dim, shape.v_head_dim) > 128) {
@@ -294,14 +294,10 @@ EfficientBackward efficient_backward(const Gpu& gpu, const AttentionShape& shape
   return found;
 }
 
-std::int64_t efficient_mask_row(std::int64_t kv_len) {
-  return round_up(kv_len, 8);
-}
-
-CudnnAttention cudnn_attention(const AttentionShape& shape, bool requires_grad) {
+CudnnAttention cudnn_attention(const AttentionShape& shape, Logsumexp logsumexp) {
   const std::int64_t rows = shape.batch * shape.heads * shape.q_len;
   CudnnAttention found;
-  found.logsumexp = requires_grad ? rows * kFloat : 0;
+  found.logsumexp = logsumexp == Logsumexp::computed ? rows * kFloat : 0;
   found.backward_workspace = rows * (shape.head_dim + 1) * kFloat;
   return found;
 }

@@ -74,6 +74,9 @@ struct FlashBackward {
 
 FlashBackward flash_backward(const AttentionShape& shape, DType dtype);
 
+/// What the backward needs; forwards without gradients for q, k, v leave it out.
+enum class Logsumexp : std::uint8_t { omitted, computed };
+
 /// Forward: output [b, s, h, d] contiguous, logsumexp, accumulator (freed at the end).
 struct EfficientForward {
   std::int64_t logsumexp =
@@ -81,7 +84,7 @@ struct EfficientForward {
   std::int64_t accumulator = 0;  ///< [b, s, h, d] float: 16-bit types with d > 128
 };
 
-EfficientForward efficient_forward(const AttentionShape& shape, DType dtype, bool requires_grad);
+EfficientForward efficient_forward(const AttentionShape& shape, DType dtype, Logsumexp logsumexp);
 
 /// Backward: contiguous copy of grad (if its [b, s, h, d] view is not contiguous), dq, dk, dv
 /// ([b, s, h, d] contiguous), grad_bias, dk and dv for each query head if heads are grouped (2.14),
@@ -103,10 +106,6 @@ struct EfficientBackward {
 EfficientBackward efficient_backward(const Gpu& gpu, const AttentionShape& shape, DType dtype,
                                      double dropout, bool bias_requires_grad);
 
-/// Row length of an attention mask as the efficient kernel wants it: a mask whose strides are not
-/// multiples of 8 elements is copied to rows of this length.
-std::int64_t efficient_mask_row(std::int64_t kv_len);
-
 /// cuDNN, forward: seed and offset (8 bytes each), output, logsumexp. Backward: dq, dk, dv (like q,
 /// k, v), workspace, which is freed at the end.
 struct CudnnAttention {
@@ -117,6 +116,6 @@ struct CudnnAttention {
                                         ///< is not known
 };
 
-CudnnAttention cudnn_attention(const AttentionShape& shape, bool requires_grad);
+CudnnAttention cudnn_attention(const AttentionShape& shape, Logsumexp logsumexp);
 
 }  // namespace highwater

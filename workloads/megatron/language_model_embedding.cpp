@@ -12,7 +12,9 @@ LanguageModelEmbedding::LanguageModelEmbedding(nn::Module* parent, const LayerCo
       tp_(shared.tp),
       dropout_(context().dropout(shared.config.hidden_dropout)),
       word_embeddings_(this, "word_embeddings", shared.tp, rows, shared.config.hidden,
-                       shared.tp.splits_sequence() && shared.config.positions == 0) {
+                       shared.tp.splits_sequence() && shared.config.positions == 0
+                           ? EmbeddingSum::scattered
+                           : EmbeddingSum::whole) {
   if (shared.config.positions > 0) {
     const OnHost on_host(context());
     position_embeddings_.emplace(this, "position_embeddings", shared.config.positions,

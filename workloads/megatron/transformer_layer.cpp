@@ -20,7 +20,7 @@ class Mlp : public FeedForward {
                     shared.config.ffn * (gated_ ? 2 : 1),
                     shared.config.linear_bias ? ColumnBias::skipped : ColumnBias::none),
         linear_fc2_(this, "linear_fc2", shared.tp, shared.config.ffn, shared.config.hidden,
-                    shared.config.linear_bias) {}
+                    nn::bias_if(shared.config.linear_bias)) {}
 
   WithBias operator()(Tensor hidden_states) const override {
     const nn::InModule scope(*this);

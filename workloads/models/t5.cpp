@@ -132,9 +132,9 @@ class T5FeedForward : public Module {
 class T5AttentionLayer : public Module {
  public:
   T5AttentionLayer(Module* parent, std::string name, std::string attention, const T5Config& config,
-                   bool is_decoder, bool has_bias)
+                   T5Role role, nn::Bias relative_bias)
       : Module(parent, std::move(name)),
-        attention_(this, std::move(attention), config, is_decoder, has_bias),
+        attention_(this, std::move(attention), config, role, relative_bias),
         layer_norm_(this, "layer_norm", config.d_model),
         dropout_(this, "dropout", config.dropout_rate) {}
 
@@ -176,15 +176,15 @@ enum BlockArgument : std::size_t {
 
 class T5Block : public Module {
  public:
-  T5Block(Module* parent, std::size_t index, const T5Config& config, bool is_decoder)
+  T5Block(Module* parent, std::size_t index, const T5Config& config, T5Role role)
       : Module(parent, std::to_string(index)),
         layer_(this, "layer"),
-        self_attention_(&layer_, "0", "SelfAttention", config, is_decoder, index == 0) {
-    if (is_decoder) {
-      cross_attention_ =
-          std::make_unique<T5AttentionLayer>(&layer_, "1", "EncDecAttention", config, true, false);
+        self_attention_(&layer_, "0", "SelfAttention", config, role, nn::bias_if(index == 0)) {
+    if (role == T5Role::decoder) {
+      cross_attention_ = std::make_unique<T5AttentionLayer>(&layer_, "1", "EncDecAttention", config,
+                                                            role, nn::Bias::none);
     }
-    feed_forward_ = std::make_unique<T5FeedForward>(&layer_, is_decoder ? "2" : "1", config);
+    feed_forward_ = std::make_unique<T5FeedForward>(&layer_, cross_attention_ ? "2" : "1", config);
   }
 
   /// Hidden states, position bias and, in the decoder, the bias of the cross attention.
@@ -244,15 +244,15 @@ struct T5Caches {
 
 class T5Stack : public Module {
  public:
-  T5Stack(Module* parent, std::string name, const T5Config& config, bool is_decoder)
+  T5Stack(Module* parent, std::string name, const T5Config& config, T5Role role)
       : Module(parent, std::move(name)),
-        is_decoder_(is_decoder),
+        is_decoder_(role == T5Role::decoder),
         embed_tokens_(this, "embed_tokens", config.vocab_size, config.d_model),
         block_(this, "block"),
         blocks_(
             block_,
-            static_cast<std::size_t>(is_decoder ? decoder_layers_of(config) : config.num_layers),
-            config, is_decoder),
+            static_cast<std::size_t>(is_decoder_ ? decoder_layers_of(config) : config.num_layers),
+            config, role),
         final_layer_norm_(this, "final_layer_norm", config.d_model),
         dropout_(this, "dropout", config.dropout_rate) {}
 
@@ -323,8 +323,8 @@ class T5Model : public LanguageModel {
         vocab_size_(config.vocab_size),
         scales_output_(config.scale_decoder_outputs),
         shared_(this, "shared", config.vocab_size, config.d_model),
-        encoder_(this, "encoder", config, false),
-        decoder_(this, "decoder", config, true),
+        encoder_(this, "encoder", config, T5Role::encoder),
+        decoder_(this, "decoder", config, T5Role::decoder),
         lm_head_(this, "lm_head", config.d_model, config.vocab_size, nn::Bias::none) {
     const bool is_head_last = runtime().transformers >= kTiesHeadLast;
     if (!is_head_last) {

@@ -72,17 +72,17 @@ Tensor probabilities(const Tensor& scores) {
 
 }  // namespace
 
-T5Attention::T5Attention(Module* parent, std::string name, const T5Config& config, bool is_decoder,
-                         bool has_bias)
+T5Attention::T5Attention(Module* parent, std::string name, const T5Config& config, T5Role role,
+                         nn::Bias relative_bias)
     : Module(parent, std::move(name)),
       head_dim_(config.d_kv),
-      is_decoder_(is_decoder),
+      is_decoder_(role == T5Role::decoder),
       dropout_(config.dropout_rate),
       q_(this, "q", config.d_model, config.num_heads * config.d_kv, nn::Bias::none),
       k_(this, "k", config.d_model, config.num_heads * config.d_kv, nn::Bias::none),
       v_(this, "v", config.d_model, config.num_heads * config.d_kv, nn::Bias::none),
       o_(this, "o", config.num_heads * config.d_kv, config.d_model, nn::Bias::none) {
-  if (has_bias) {
+  if (relative_bias == nn::Bias::present) {
     relative_attention_bias_ = std::make_unique<nn::Embedding>(
         this, "relative_attention_bias", config.relative_attention_num_buckets, config.num_heads);
   }
@@ -100,7 +100,7 @@ T5Result T5Attention::operator()(const Tensor& hidden_states, const Tensor& mask
     cache->update(key, value);
   }
   if (runtime().transformers >= kUnpacksResults) {
-    return attended(query, key, value, mask, std::move(bias), !source.defined());
+    return attended(query, key, value, mask, std::move(bias), source);
   }
   Tensor scores = eager::matmul(query, eager::transpose(key, 3, 2));
   if (!bias.defined()) {
@@ -124,7 +124,7 @@ Tensor T5Attention::heads(const Tensor& states) const {
 
 // Since 5.15: the bias is made first, and the attention function takes it.
 T5Result T5Attention::attended(Tensor& query, Tensor& key, Tensor& value, const Tensor& mask,
-                               Tensor bias, bool is_own) const {
+                               Tensor bias, const Tensor& source) const {
   if (!bias.defined()) {
     bias = relative_attention_bias_ ? computed_bias(query.size(2), key.size(2))
                                     : zero_bias(query, key.size(2));
@@ -135,7 +135,7 @@ T5Result T5Attention::attended(Tensor& query, Tensor& key, Tensor& value, const 
                      .mask = mask,
                      .bias = bias,
                      .dropout = context().training ? context().dropout(dropout_) : 0.0,
-                     .is_causal = is_decoder_ && is_own};
+                     .is_causal = is_decoder_ && !source.defined()};
   AttentionResult result = context().is_eager() ? eager_scores(std::move(call))
                                                 : sdpa_attention(context(), std::move(call));
   Tensor& output = result.output;

@@ -3,6 +3,7 @@
 // then a function takes bias and mask apart, and it is SDPA's by default.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -23,10 +24,12 @@ struct T5Result {
 /// From here on attention is a function of its own, and results are unpacked into names.
 inline constexpr Release kUnpacksResults{5, 15};
 
+enum class T5Role : std::uint8_t { encoder, decoder };
+
 class T5Attention : public Module {
  public:
-  T5Attention(Module* parent, std::string name, const T5Config& config, bool is_decoder,
-              bool has_bias);
+  T5Attention(Module* parent, std::string name, const T5Config& config, T5Role role,
+              nn::Bias relative_bias);
 
   /// `source` is what keys and values come from, undefined for the hidden states themselves.
   T5Result operator()(const Tensor& hidden_states, const Tensor& mask, const Tensor& source,
@@ -35,7 +38,7 @@ class T5Attention : public Module {
  private:
   [[nodiscard]] Tensor heads(const Tensor& states) const;
   T5Result attended(Tensor& query, Tensor& key, Tensor& value, const Tensor& mask, Tensor bias,
-                    bool is_own) const;
+                    const Tensor& source) const;
   [[nodiscard]] AttentionResult eager_scores(AttentionCall call) const;
   [[nodiscard]] Tensor make_bias(const Tensor& scores, const Tensor& mask) const;
   [[nodiscard]] Tensor zero_bias(const Tensor& like, std::int64_t keys) const;

@@ -262,7 +262,7 @@ TensorList checkpoint_nonreentrant(Runtime& runtime, const TupleSegment& segment
                                                        : eager::KeptProducts::all);
   }
   for (const auto& argument : arguments) {
-    frame->arguments.emplace_back(argument, false);
+    frame->arguments.emplace_back(argument, eager::Saved::input);
   }
   order_by_release(runtime, frame->arguments);
   if (runtime.recorder != nullptr) {

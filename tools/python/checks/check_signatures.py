@@ -16,11 +16,11 @@ from pathlib import Path
 LAYERS = ("traces", "allocator", "sim", "workloads", "tools")
 #: Parameters that are the value which is written, read or tested.
 VALUES = {"value", "condition", "present"}
-#: Operators with PyTorch's own signature: F.dropout, F.embedding, Tensor.to.
-OF_PYTORCH = {"dropout", "embedding", "to_host"}
+#: Operators with PyTorch's own signature: F.dropout, F.embedding, Tensor.to, nn.LayerNorm.
+OF_PYTORCH = {"dropout", "embedding", "to_host", "LayerNorm"}
 #: Not the product's: the fake CUDA libraries have NVIDIA's signatures, mutants those of any expression.
 LEFT_OUT = ("tools/record/fakecuda", "tools/python")
-MOST_BOOLS = 40
+MOST_BOOLS = 14
 MOST_NUMBERS = 131
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

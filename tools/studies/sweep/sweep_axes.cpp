@@ -48,8 +48,8 @@ std::vector<std::string> settings_options() {
   return names;
 }
 
-std::optional<AxisKind> kind_of(const std::string& key, bool is_plan) {
-  if (is_plan && key == "torch") {
+std::optional<AxisKind> kind_of(const std::string& key, Swept swept) {
+  if (swept == Swept::plan && key == "torch") {
     return AxisKind::plan;  // the release also determines the requests
   }
   const auto* const limit = std::ranges::find(kCommonKeys, key, &NamedKind::key);
@@ -59,14 +59,14 @@ std::optional<AxisKind> kind_of(const std::string& key, bool is_plan) {
   if (std::ranges::count(settings_options(), key) != 0) {
     return AxisKind::settings;
   }
-  if (is_plan && find_option(key) != nullptr) {
+  if (swept == Swept::plan && find_option(key) != nullptr) {
     return AxisKind::plan;
   }
   return std::nullopt;
 }
 
-std::string unknown_key(const std::string& key, bool is_plan) {
-  if (!is_plan && find_option(key) != nullptr) {
+std::string unknown_key(const std::string& key, Swept swept) {
+  if (swept == Swept::recording && find_option(key) != nullptr) {
     return fmt::format("--set {}: applies only with --model; a recorded file cannot change it",
                        key);
   }
@@ -74,7 +74,7 @@ std::string unknown_key(const std::string& key, bool is_plan) {
   for (const NamedKind& limit : kCommonKeys) {
     known.emplace_back(limit.key);
   }
-  if (is_plan) {
+  if (swept == Swept::plan) {
     std::ranges::move(plan_option_names(), std::back_inserter(known));
   }
   const auto meant = nearest_word(key, known);
@@ -86,8 +86,8 @@ std::string unknown_key(const std::string& key, bool is_plan) {
 }
 
 /// The name by which an option of a plan is known here, if `key` is another program's.
-std::string own_key(const std::string& key, bool is_plan) {
-  if (!is_plan || kind_of(key, is_plan)) {
+std::string own_key(const std::string& key, Swept swept) {
+  if (swept == Swept::recording || kind_of(key, swept)) {
     return key;
   }
   const OptionAlias* const alias = find_alias(key);
@@ -179,7 +179,7 @@ void apply_option(const SweepAxis& axis, const std::string& value, SweepPoint& p
 
 }  // namespace
 
-std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_plan,
+std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, Swept swept,
                                  std::vector<std::string>& problems) {
   std::vector<SweepAxis> axes;
   for (const std::string& text : texts) {
@@ -188,14 +188,14 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_
       problems.push_back(fmt::format("--set {}: write key=value,value,... or key=auto", text));
       continue;
     }
-    SweepAxis axis{own_key(text.substr(0, equals), is_plan), {}, {}};
-    if (const auto kind = kind_of(axis.key, is_plan)) {
+    SweepAxis axis{own_key(text.substr(0, equals), swept), {}, {}};
+    if (const auto kind = kind_of(axis.key, swept)) {
       axis.kind = *kind;
       const std::string values = text.substr(equals + 1);
       axis.values = *kind == AxisKind::edit ? split_edits(values) : split_options(values);
       axes.push_back(std::move(axis));
     } else {
-      problems.push_back(unknown_key(axis.key, is_plan));
+      problems.push_back(unknown_key(axis.key, swept));
     }
   }
   return axes;

@@ -30,9 +30,12 @@ struct SweepAxis {
   std::vector<std::string> values;
 };
 
+/// What is swept: options of a plan can be varied only where the requests come from one.
+enum class Swept : std::uint8_t { recording, plan };
+
 /// Reads the texts of --set. A value list is split at commas outside of brackets. Unknown keys and
-/// empty lists are appended to `problems`; `is_plan` tells whether plan options can be varied.
-std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, bool is_plan,
+/// empty lists are appended to `problems`.
+std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, Swept swept,
                                  std::vector<std::string>& problems);
 
 /// Values of plan options that no plan can have: typing errors, which are found before anything

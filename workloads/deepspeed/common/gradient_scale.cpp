@@ -162,10 +162,7 @@ Tensor has_inf_or_nan(const Tensor& x, DeepspeedRelease release) {
 }
 
 // clip = clamp((total_norm / loss_scale + 1e-6) / clip_grad, min=1); 1. / (clip * loss_scale)
-void unscale_and_clip(const Tensor& total_norm, bool clips) {
-  if (!clips) {
-    return;
-  }
+void unscale_and_clip(const Tensor& total_norm) {
   Tensor clip = make_like("div", total_norm);
   clip = make_like("add", clip);
   clip = make_like("div", clip);

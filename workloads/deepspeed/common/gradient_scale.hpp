@@ -53,7 +53,7 @@ eager::Tensor has_inf_or_nan(const eager::Tensor& x, DeepspeedRelease release);
 /// tensor.isinf(), which compares a copy of the absolute values.
 eager::Tensor isinf(const eager::Tensor& x);
 
-/// grad.mul_(1. / combined_scale); the scale is a tensor only if gradients are clipped.
-void unscale_and_clip(const eager::Tensor& total_norm, bool clips);
+/// grad.mul_(1. / combined_scale) of gradients that are clipped; only then is the scale a tensor.
+void unscale_and_clip(const eager::Tensor& total_norm);
 
 }  // namespace highwater::deepspeed

@@ -142,7 +142,7 @@ TensorList RingAttention::forward(const FusedAttention& kernel, const Operands& 
                               .key = part_of(pair.key, chunks.keys),
                               .value = part_of(pair.value, chunks.keys),
                               .mask = {}},
-                             {.dropout = call.dropout, .computes_logsumexp = true});
+                             {.dropout = call.dropout});
     if (step == 0) {
       kept.assign(results.begin() + 2, results.end());
     }

@@ -307,9 +307,9 @@ void FlatParamHandle::free_low_precision_shard() {
   }
 }
 
-void FlatParamHandle::reshard(bool free_unsharded) {
+void FlatParamHandle::reshard(Unsharded unsharded) {
   use_sharded_flat_param();
-  if (free_unsharded && full_param_padded_->storage->has_block) {
+  if (unsharded == Unsharded::freed && full_param_padded_->storage->has_block) {
     runtime_.record_stream(full_param_padded_, runtime_.stream);
     runtime_.free_block(*full_param_padded_->storage);
   }

@@ -23,6 +23,13 @@ namespace highwater::dist {
 /// HandleTrainingState.
 enum class HandleState : std::uint8_t { idle, forward, backward_pre, backward_post };
 
+/// What becomes of the gathered parameter (free_unsharded_flat_param).
+enum class Unsharded : std::uint8_t { kept, freed };
+
+constexpr Unsharded freed_if(bool condition) {
+  return condition ? Unsharded::freed : Unsharded::kept;
+}
+
 /// FSDP's marks on parameters that already belong to a unit.
 using FlattenedParams = std::unordered_set<const eager::TensorImpl*>;
 
@@ -48,7 +55,7 @@ class FlatParamHandle {
   bool pre_unshard();
   void unshard();
   void post_unshard();
-  void reshard(bool free_unsharded);
+  void reshard(Unsharded unsharded);
   void post_reshard();
 
   void prepare_gradient_for_backward();

@@ -53,7 +53,7 @@ void FullyShardedDataParallel::pre_forward(Unit& unit, std::span<Tensor> argumen
 // _post_forward, _register_pre_backward_hooks.
 void FullyShardedDataParallel::post_forward(Unit& unit, std::span<const Tensor> results) {
   record_post_forward(unit);
-  reshard(unit, !unit.is_root && unit.handle->frees_after_forward());
+  reshard(unit, freed_if(!unit.is_root && unit.handle->frees_after_forward()));
   if (runtime_.grad_enabled) {
     unit.needs_pre_backward_unshard = false;
     unit.ran_pre_backward = false;
@@ -138,9 +138,9 @@ void FullyShardedDataParallel::wait_for_free_slot() {
   }
 }
 
-void FullyShardedDataParallel::reshard(Unit& unit, bool free_unsharded) {
-  unit.handle->reshard(free_unsharded);
-  if (plan_.limit_all_gathers && free_unsharded) {
+void FullyShardedDataParallel::reshard(Unit& unit, Unsharded unsharded) {
+  unit.handle->reshard(unsharded);
+  if (plan_.limit_all_gathers && unsharded == Unsharded::freed) {
     free_events_.push_back({.stream = runtime_.stream, .moment = runtime_.record_event()});
   }
   unit.handle->post_reshard();
@@ -149,12 +149,13 @@ void FullyShardedDataParallel::reshard(Unit& unit, bool free_unsharded) {
 
 // _post_backward_reshard.
 void FullyShardedDataParallel::reshard_in_backward(Unit& unit) {
-  reshard(unit, frees_in_backward(*unit.handle));
+  reshard(unit, after_backward(*unit.handle));
   prefetch(unit, HandleState::backward_post);
 }
 
-bool FullyShardedDataParallel::frees_in_backward(const FlatParamHandle& handle) const {
-  return handle.is_sharded_strategy() && (syncs_gradients_ || handle.frees_after_forward());
+Unsharded FullyShardedDataParallel::after_backward(const FlatParamHandle& handle) const {
+  return freed_if(handle.is_sharded_strategy() &&
+                  (syncs_gradients_ || handle.frees_after_forward()));
 }
 
 void FullyShardedDataParallel::prefetch(Unit& unit, HandleState mode) {
@@ -251,7 +252,7 @@ void FullyShardedDataParallel::final_callback() {
   post_forward_order_.clear();
   for (const auto& unit : units_) {
     if (!unit->handle->is_resharded()) {  // _catch_all_reshard
-      reshard(*unit, frees_in_backward(*unit->handle));
+      reshard(*unit, after_backward(*unit->handle));
     }
     finalize(*unit);
     unit->ran_pre_backward = false;

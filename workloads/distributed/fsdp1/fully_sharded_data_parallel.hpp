@@ -92,7 +92,7 @@ class FullyShardedDataParallel : public Wrapper {
 
   void unshard(Unit& unit);
   void wait_for_free_slot();
-  void reshard(Unit& unit, bool free_unsharded);
+  void reshard(Unit& unit, Unsharded unsharded);
   void prefetch(Unit& unit, HandleState mode);
   Unit* next_to_prefetch(const Unit& unit, HandleState mode) const;
   void record_pre_forward(Unit& unit);
@@ -101,7 +101,7 @@ class FullyShardedDataParallel : public Wrapper {
   void hook_reshard_only(Unit& unit, std::span<const eager::Tensor> arguments);
   void reshard_in_backward(Unit& unit);
   [[nodiscard]] bool prefetches_in(HandleState backward) const;
-  [[nodiscard]] bool frees_in_backward(const FlatParamHandle& handle) const;
+  [[nodiscard]] Unsharded after_backward(const FlatParamHandle& handle) const;
 
   void reduce_gradient(Unit& unit);
   void reduce_sharded(Unit& unit);

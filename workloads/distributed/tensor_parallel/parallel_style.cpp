@@ -73,9 +73,9 @@ class ColwiseLinear : public nn::ForwardHooks {
 
 // A Partial result becomes the same on all ranks, or each rank's part of the sequence. The gradient
 // of the former needs nothing; that of the latter is gathered.
-Tensor reduced(DeviceMesh& mesh, const Tensor& partial, bool sequence) {
+Tensor reduced(DeviceMesh& mesh, const Tensor& partial, RowwiseOutput output) {
   mesh.wait_at_use();
-  if (!sequence) {
+  if (output == RowwiseOutput::replicated) {
     return to_local(redistribute(
         partial, [&mesh](const Tensor& in) { return mesh.all_reduce(in); }, unchanged));
   }
@@ -88,7 +88,7 @@ Tensor reduced(DeviceMesh& mesh, const Tensor& partial, bool sequence) {
 
 class RowwiseLinear : public nn::ForwardHooks {
  public:
-  RowwiseLinear(DeviceMesh& mesh, bool sequence) : mesh_(mesh), sequence_(sequence) {}
+  RowwiseLinear(DeviceMesh& mesh, RowwiseOutput output) : mesh_(mesh), output_(output) {}
 
   void before(std::span<Tensor> arguments) override {
     arguments[0] = from_local(arguments[0]);
@@ -99,19 +99,19 @@ class RowwiseLinear : public nn::ForwardHooks {
   void after(std::span<const Tensor> /*arguments*/, std::span<Tensor> results) override {
     mesh_.runtime().dispatches_dtensors = false;
     mesh_.runtime().divides_bias = false;
-    results[0] = reduced(mesh_, results[0], sequence_);
+    results[0] = reduced(mesh_, results[0], output_);
   }
 
  private:
   DeviceMesh& mesh_;
-  bool sequence_;
+  RowwiseOutput output_;
 };
 
 // _embedding_ops.py: indices of other ranks' rows look up row 0, and the mask zeroes the result
 // before it is reduced (_MaskPartial).
 class RowwiseEmbedding : public nn::ForwardHooks {
  public:
-  RowwiseEmbedding(DeviceMesh& mesh, bool sequence) : mesh_(mesh), sequence_(sequence) {}
+  RowwiseEmbedding(DeviceMesh& mesh, RowwiseOutput output) : mesh_(mesh), output_(output) {}
 
   void before(std::span<Tensor> arguments) override {
     arguments[0] = from_local(arguments[0]);
@@ -131,12 +131,12 @@ class RowwiseEmbedding : public nn::ForwardHooks {
     mesh_.runtime().dispatches_dtensors = false;
     mask_.reset();
     mesh_.runtime().launch(1);  // it was applied in place
-    results[0] = reduced(mesh_, results[0], sequence_);
+    results[0] = reduced(mesh_, results[0], output_);
   }
 
  private:
   DeviceMesh& mesh_;
-  bool sequence_;
+  RowwiseOutput output_;
   Tensor mask_;
 };
 
@@ -237,21 +237,21 @@ void ParallelStyles::colwise(nn::Linear& linear, ColwiseInput input, ColwiseOutp
   linear.add_forward_hooks(std::make_shared<ColwiseLinear>(mesh_, columns, input, output));
 }
 
-void ParallelStyles::rowwise(nn::Linear& linear, bool sequence) {
+void ParallelStyles::rowwise(nn::Linear& linear, RowwiseOutput output) {
   const nn::InModule scope(linear);
   replace(linear, "weight", linear.weight, shard(linear.weight, 1, Placement::shard));
   if (linear.bias.defined()) {
     replicate(linear.bias, Placement::replicate);
   }
-  linear.add_forward_hooks(std::make_shared<RowwiseLinear>(mesh_, sequence));
+  linear.add_forward_hooks(std::make_shared<RowwiseLinear>(mesh_, output));
 }
 
 // The gradient of a table is whole on each rank: the backward's operator has no strategy that
 // cuts rows.
-void ParallelStyles::rowwise(nn::Embedding& embedding, bool sequence) {
+void ParallelStyles::rowwise(nn::Embedding& embedding, RowwiseOutput output) {
   const nn::InModule scope(embedding);
   replace(embedding, "weight", embedding.weight, shard(embedding.weight, 0, Placement::replicate));
-  auto hooks = std::make_shared<RowwiseEmbedding>(mesh_, sequence);
+  auto hooks = std::make_shared<RowwiseEmbedding>(mesh_, output);
   embedding.set_lookup([hooks](const Tensor& weight, const Tensor& indices) {
     return hooks->look_up(weight, indices);
   });

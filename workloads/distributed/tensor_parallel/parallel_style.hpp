@@ -5,6 +5,7 @@
 // Colwise splits a linear layer by output rows, rowwise by input rows; a table is split by rows.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 
@@ -32,6 +33,12 @@ enum class ColwiseOutput : std::uint8_t {
   dtensor      ///< this rank's columns as a DTensor: for the loss
 };
 
+/// The output of a rowwise layer.
+enum class RowwiseOutput : std::uint8_t {
+  replicated,  ///< the same on each rank
+  sequence     ///< cut along the sequence
+};
+
 /// Applies styles to modules of one model; owns the layout information of the parameters.
 class ParallelStyles {
  public:
@@ -44,9 +51,8 @@ class ParallelStyles {
 
   void colwise(nn::Linear& linear, ColwiseInput input, ColwiseOutput output);
 
-  /// `sequence`: the result is cut along the sequence instead of being the same on each rank.
-  void rowwise(nn::Linear& linear, bool sequence);
-  void rowwise(nn::Embedding& embedding, bool sequence);
+  void rowwise(nn::Linear& linear, RowwiseOutput output);
+  void rowwise(nn::Embedding& embedding, RowwiseOutput output);
 
   /// SequenceParallel: a norm on a part of the sequence, its parameters replicated.
   void sequence(nn::Module& norm);

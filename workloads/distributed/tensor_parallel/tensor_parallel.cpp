@@ -107,7 +107,8 @@ TensorParallel::TensorParallel(models::LanguageModel& model, const TrainingPlan&
 
 void TensorParallel::parallelize(const ParallelNames& names) {
   if (has_submodule(model_, names.embedding)) {
-    styles_.rowwise(dynamic_cast<nn::Embedding&>(submodule(model_, names.embedding)), sequence_);
+    styles_.rowwise(dynamic_cast<nn::Embedding&>(submodule(model_, names.embedding)),
+                    rowwise_output());
   }
   if (sequence_ && has_submodule(model_, names.norm)) {
     styles_.sequence(submodule(model_, names.norm));
@@ -131,7 +132,7 @@ void TensorParallel::parallelize_block(nn::Module& block, const ParallelNames& n
     styles_.gather_input(submodule(block, names.feed_forward));
   }
   for (const char* name : {names.attention_output, names.down}) {
-    styles_.rowwise(linear(block, name), sequence_);
+    styles_.rowwise(linear(block, name), rowwise_output());
   }
   for (const char* name : {names.query, names.key, names.value, names.gate, names.up}) {
     styles_.colwise(linear(block, name), sequence_ ? ColwiseInput::replicated : ColwiseInput::local,

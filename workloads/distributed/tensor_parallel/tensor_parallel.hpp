@@ -60,6 +60,10 @@ class TensorParallel : public Wrapper {
   void parallelize(const ParallelNames& names);
   void parallelize_block(nn::Module& block, const ParallelNames& names);
 
+  [[nodiscard]] RowwiseOutput rowwise_output() const {
+    return sequence_ ? RowwiseOutput::sequence : RowwiseOutput::replicated;
+  }
+
   models::LanguageModel& model_;
   bool sequence_;
   bool loss_parallel_;

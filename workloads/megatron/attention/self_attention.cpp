@@ -22,7 +22,7 @@ SelfAttention::SelfAttention(nn::Module* parent, const LayerContext& shared)
       groups_(shared.config.kv_heads / shared.tp.size()),
       per_group_(shared.config.heads / shared.config.kv_heads),
       linear_proj_(this, "linear_proj", shared.tp, shared.config.heads * head_dim_,
-                   shared.config.hidden, shared.config.linear_bias),
+                   shared.config.hidden, nn::bias_if(shared.config.linear_bias)),
       linear_qkv_(this, "linear_qkv", shared.tp, shared.config.hidden,
                   (shared.config.heads + 2 * shared.config.kv_heads) * head_dim_,
                   shared.config.qkv_bias ? ColumnBias::added : ColumnBias::none) {}

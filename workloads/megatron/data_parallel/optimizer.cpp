@@ -20,8 +20,8 @@ MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, P
       managed_(managed),
       muon_(std::move(muon)) {
   if (precision == Precision::fp32) {
-    make_slots(true);
-    make_slots(false);
+    make_slots(Parameters::matrices);
+    make_slots(Parameters::vectors);
     scale_ = number(1, DType::fp32, Category::optimizer_state);
     return;
   }
@@ -35,8 +35,8 @@ MixedPrecisionOptimizer::MixedPrecisionOptimizer(DistributedDataParallel& ddp, P
   } else if (managed_ != Managed::more_matrices) {
     scale_ = number(1, DType::fp32, Category::optimizer_state);
   }
-  make_slots(true);
-  make_slots(false);
+  make_slots(Parameters::matrices);
+  make_slots(Parameters::vectors);
 }
 
 Tensor MixedPrecisionOptimizer::number(std::int64_t count, DType dtype, Category category) const {
@@ -67,7 +67,7 @@ Tensor MixedPrecisionOptimizer::updated_copy(const Tensor& param, const Range& p
   return updated;
 }
 
-void MixedPrecisionOptimizer::make_slots(bool matrices) {
+void MixedPrecisionOptimizer::make_slots(Parameters which) {
   const eager::NoGrad no_grad(runtime_);
   const std::size_t count = ddp_.named().size();
   for (std::size_t at = 0; at < count; ++at) {
@@ -76,7 +76,7 @@ void MixedPrecisionOptimizer::make_slots(bool matrices) {
     const std::size_t i = are_shards ? count - 1 - at : at;
     const Tensor& param = ddp_.named()[i].tensor;
     const auto part = owned(i);
-    if ((param.dim() > 1) == matrices && manages(param) && part) {
+    if ((param.dim() > 1) == (which == Parameters::matrices) && manages(param) && part) {
       const nn::NamedTensor& named = ddp_.named()[i];
       slots_.push_back({.range = *part,
                         .parameter = updated_copy(param, *part),

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -62,7 +63,8 @@ class MixedPrecisionOptimizer {
     std::optional<std::int64_t> partition_dim;  ///< of a matrix that Muon updates
   };
 
-  void make_slots(bool matrices);
+  enum class Parameters : std::uint8_t { matrices, vectors };
+  void make_slots(Parameters which);
   [[nodiscard]] std::optional<Range> owned(std::size_t param) const;
   [[nodiscard]] Tensor number(std::int64_t count, DType dtype, Category category) const;
   void unscale();

@@ -151,11 +151,11 @@ WithBias ColumnParallelLinear::operator()(Tensor input) const {
 }
 
 RowParallelLinear::RowParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp,
-                                     std::int64_t in, std::int64_t out, bool has_bias)
+                                     std::int64_t in, std::int64_t out, nn::Bias bias)
     : Module(parent, std::move(name)), tp_(tp) {
   const nn::InModule scope(*this);
   weight_ = make_parameter("weight", {out, in / tp.size()});
-  if (has_bias) {
+  if (bias == nn::Bias::present) {
     bias_ = make_parameter("bias", {out});
   }
 }
@@ -174,8 +174,8 @@ Tensor local_linear(TensorParallel& tp, const Tensor& input, const Tensor& weigh
 
 VocabParallelEmbedding::VocabParallelEmbedding(nn::Module* parent, std::string name,
                                                TensorParallel& tp, std::int64_t rows,
-                                               std::int64_t width, bool reduce_scatters)
-    : Module(parent, std::move(name)), tp_(tp), reduce_scatters_(reduce_scatters) {
+                                               std::int64_t width, EmbeddingSum sum)
+    : Module(parent, std::move(name)), tp_(tp), sum_(sum) {
   const nn::InModule scope(*this);
   weight_ = make_parameter("weight", {rows / tp.size(), width});
 }
@@ -192,7 +192,7 @@ Tensor VocabParallelEmbedding::operator()(const Tensor& ids) const {
   const nn::InModule scope(*this);
   const Tensor mask = tp_.size() > 1 ? outside_mask(ids) : Tensor{};
   Tensor output = masked(ids, mask);
-  if (!reduce_scatters_) {
+  if (sum_ == EmbeddingSum::whole) {
     return reduce_from_region(tp_, output);
   }
   output = eager::contiguous(eager::transpose(output, 0, 1));

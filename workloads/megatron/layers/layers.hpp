@@ -1,7 +1,10 @@
 // Megatron-Core's split layers (core/tensor_parallel/layers.py, 0.16.1).
 #pragma once
 
+#include <cstdint>
+
 #include "workloads/megatron/layers/tensor_parallel.hpp"
+#include "workloads/nn/layers.hpp"
 #include "workloads/nn/module.hpp"
 
 namespace highwater::megatron {
@@ -42,7 +45,7 @@ class ColumnParallelLinear : public nn::Module {
 class RowParallelLinear : public nn::Module {
  public:
   RowParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp, std::int64_t in,
-                    std::int64_t out, bool has_bias);
+                    std::int64_t out, nn::Bias bias);
 
   WithBias operator()(Tensor input) const;
 
@@ -58,12 +61,13 @@ class RowParallelLinear : public nn::Module {
 /// A linear layer without collectives around it, as an expert's are (explicit_expert_comm).
 Tensor local_linear(TensorParallel& tp, const Tensor& input, const Tensor& weight);
 
-/// VocabParallelEmbedding; with `reduce_scatters` the result is [s / size, b, h], otherwise [b, s,
-/// h].
+/// The sum of the ranks' rows: whole is [b, s, h], reduce-scattered [s / size, b, h].
+enum class EmbeddingSum : std::uint8_t { whole, scattered };
+
 class VocabParallelEmbedding : public nn::Module {
  public:
   VocabParallelEmbedding(nn::Module* parent, std::string name, TensorParallel& tp,
-                         std::int64_t rows, std::int64_t width, bool reduce_scatters);
+                         std::int64_t rows, std::int64_t width, EmbeddingSum sum);
 
   Tensor operator()(const Tensor& ids) const;
 
@@ -73,7 +77,7 @@ class VocabParallelEmbedding : public nn::Module {
   [[nodiscard]] Tensor masked(const Tensor& ids, const Tensor& mask) const;
 
   TensorParallel& tp_;
-  bool reduce_scatters_;
+  EmbeddingSum sum_;
   Tensor weight_;
 };
 

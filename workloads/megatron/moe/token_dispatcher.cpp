@@ -186,12 +186,12 @@ TokenDispatcher::Dispatched TokenDispatcher::postprocess(Dispatched rows) {
   if (counts_.received.size() == 1) {
     return rows;
   }
-  Tensor tokens = sorted(rows.tokens, true);
+  Tensor tokens = sorted(rows.tokens, RowOrder::by_expert);
   if (is_padded()) {  // one after the other; chunks are sorted by one function
     rows.tokens = std::move(tokens);
-    rows.probs = sorted(rows.probs, true);
+    rows.probs = sorted(rows.probs, RowOrder::by_expert);
   } else {
-    Tensor probs = sorted(rows.probs, true);
+    Tensor probs = sorted(rows.probs, RowOrder::by_expert);
     rows = {std::move(tokens), std::move(probs)};
   }
   return rows;
@@ -199,7 +199,7 @@ TokenDispatcher::Dispatched TokenDispatcher::postprocess(Dispatched rows) {
 
 Tensor TokenDispatcher::combine_preprocess(Tensor rows) {
   if (counts_.received.size() > 1) {
-    rows = sorted(rows, false);
+    rows = sorted(rows, RowOrder::as_received);
   }
   if (tp_.size() > 1) {
     Tensor chain = eager::to_dtype(rows, routed_.probs.dtype());
@@ -229,13 +229,16 @@ std::vector<std::int64_t> TokenDispatcher::rows_of_experts() const {
 }
 
 // Padded: [ranks, local experts, capacity, ..] with the first two exchanged, or back.
-Tensor TokenDispatcher::sorted(const Tensor& rows, bool by_expert) const {
+Tensor TokenDispatcher::sorted(const Tensor& rows, RowOrder order) const {
   if (!is_padded()) {
     return sorted_chunks(rows);
   }
   const auto local = static_cast<std::int64_t>(counts_.received.size());
   const std::int64_t ranks = std::int64_t{tp_.size()} * experts_.size();
-  Dims sizes{by_expert ? ranks : local, by_expert ? local : ranks, rows.size(0) / (local * ranks)};
+  Dims sizes{ranks, local, rows.size(0) / (local * ranks)};
+  if (order == RowOrder::as_received) {
+    std::swap(sizes[0], sizes[1]);
+  }
   sizes.insert(sizes.end(), rows.sizes().begin() + 1, rows.sizes().end());
   const Tensor turned = eager::contiguous(eager::transpose(eager::view(rows, sizes), 0, 1));
   return eager::flatten(turned, 0, 2);

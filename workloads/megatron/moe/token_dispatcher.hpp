@@ -4,6 +4,8 @@
 // it keeps the routing of its last forward (probabilities, map and order) until the next one.
 #pragma once
 
+#include <cstdint>
+
 #include "workloads/megatron/layers/expert_parallel.hpp"
 #include "workloads/megatron/layers/tensor_parallel.hpp"
 #include "workloads/megatron/moe/moe_router.hpp"
@@ -44,7 +46,8 @@ class TokenDispatcher {
  private:
   Dispatched permute(const Tensor& tokens);
   Dispatched permute_padded(const Tensor& tokens);
-  [[nodiscard]] Tensor sorted(const Tensor& rows, bool by_expert) const;
+  enum class RowOrder : std::uint8_t { by_expert, as_received };
+  [[nodiscard]] Tensor sorted(const Tensor& rows, RowOrder order) const;
   [[nodiscard]] Tensor sorted_chunks(const Tensor& rows) const;
 
   [[nodiscard]] bool is_padded() const { return experts_.capacity_factor().has_value(); }

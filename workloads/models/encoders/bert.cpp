@@ -84,7 +84,7 @@ class BertForMaskedLm : public LanguageModel {
  public:
   BertForMaskedLm(nn::ModelContext& context, const BertConfig& config)
       : LanguageModel(context),
-        bert_(this, config, false),
+        bert_(this, config, Pooler::none),
         cls_(this, "cls"),
         predictions_(&cls_, config) {
     if (config.tie_word_embeddings) {
@@ -115,7 +115,7 @@ class BertForSequenceClassification : public LanguageModel {
  public:
   BertForSequenceClassification(nn::ModelContext& context, const BertConfig& config)
       : LanguageModel(context),
-        bert_(this, config, true),
+        bert_(this, config, Pooler::present),
         dropout_(this, "dropout", config.hidden_dropout_prob),
         classifier_(this, "classifier", config.hidden_size, context.plan.model.labels) {}
 

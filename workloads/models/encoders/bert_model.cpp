@@ -227,11 +227,11 @@ class BertPooler : public Module {
   nn::Linear dense_;
 };
 
-BertModel::BertModel(Module* parent, const BertConfig& config, bool has_pooler)
+BertModel::BertModel(Module* parent, const BertConfig& config, Pooler pooler)
     : Module(parent, "bert"),
       embeddings_(std::make_unique<BertEmbeddings>(this, config)),
       encoder_(std::make_unique<BertEncoder>(this, config)),
-      pooler_(has_pooler ? std::make_unique<BertPooler>(this, config) : nullptr) {}
+      pooler_(pooler == Pooler::present ? std::make_unique<BertPooler>(this, config) : nullptr) {}
 
 BertModel::~BertModel() = default;
 

@@ -1,6 +1,7 @@
 // BERT without a head (transformers 5.12, models/bert/modeling_bert.py: BertModel).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "workloads/models/language_model.hpp"
@@ -18,9 +19,11 @@ struct BertOutputs {
   Tensor pooler_output;  ///< undefined without a pooler
 };
 
+enum class Pooler : std::uint8_t { none, present };
+
 class BertModel : public Module {
  public:
-  BertModel(Module* parent, const BertConfig& config, bool has_pooler);
+  BertModel(Module* parent, const BertConfig& config, Pooler pooler);
   ~BertModel() override;
 
   BertOutputs operator()(const Inputs& inputs);

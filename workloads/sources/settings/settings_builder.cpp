@@ -24,17 +24,14 @@ std::string place_of(std::string_view key, std::size_t line) {
 
 }  // namespace
 
-void SettingsBuilder::begin_level(bool is_mapping, std::size_t line) {
-  begin_entry(line);
-  levels_.push_back({.is_mapping = is_mapping, .line = line, .key_size = key_.size()});
-}
-
 void SettingsBuilder::begin_mapping(std::size_t line) {
-  begin_level(true, line);
+  begin_entry(line);
+  levels_.push_back({.is_mapping = true, .line = line, .key_size = key_.size()});
 }
 
 void SettingsBuilder::begin_list(std::size_t line) {
-  begin_level(false, line);
+  begin_entry(line);
+  levels_.push_back({.is_mapping = false, .line = line, .key_size = key_.size()});
 }
 
 /// A list with a mapping or a list in it has settings of its own for each entry.

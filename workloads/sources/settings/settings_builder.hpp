@@ -65,7 +65,6 @@ class SettingsBuilder {
     Stretch* last = nullptr;                             ///< of the key that came last
   };
 
-  void begin_level(bool is_mapping, std::size_t line);
   void begin_entry(std::size_t line);
   void extend_key(const Level& level, std::string_view part, std::size_t line);
   void replace(const Stretch& stretch);

@@ -108,12 +108,19 @@ ShellTruth matches_pattern(const std::string& word, const std::string& pattern) 
   return is_decided ? truth(word == pattern) : ShellTruth::undecided;
 }
 
-void ShellBranches::count_innermost(bool is_counted) {
+void ShellBranches::count_innermost() {
   const ShellTruth current = open_.back().current;
   if (current == ShellTruth::no) {
-    skipped_ += is_counted ? std::size_t{1} : -std::size_t{1};
-  } else if (current == ShellTruth::undecided && is_counted) {
+    ++skipped_;
+  } else if (current == ShellTruth::undecided) {
     undecided_.push_back(open_.size() - 1);
+  }
+}
+
+void ShellBranches::leave_innermost() {
+  const ShellTruth current = open_.back().current;
+  if (current == ShellTruth::no) {
+    --skipped_;
   } else if (current == ShellTruth::undecided) {
     undecided_.pop_back();
   }
@@ -121,13 +128,13 @@ void ShellBranches::count_innermost(bool is_counted) {
 
 void ShellBranches::open(Open branch) {
   open_.push_back(std::move(branch));
-  count_innermost(true);
+  count_innermost();
 }
 
 void ShellBranches::set_current(ShellTruth truth) {
-  count_innermost(false);
+  leave_innermost();
   open_.back().current = truth;
-  count_innermost(true);
+  count_innermost();
 }
 
 void ShellBranches::begin_if() {
@@ -186,7 +193,7 @@ void ShellBranches::end_body() {
 
 void ShellBranches::end() {
   if (!open_.empty()) {
-    count_innermost(false);
+    leave_innermost();
     open_.pop_back();
   }
 }

@@ -78,7 +78,8 @@ class ShellBranches {
   void set_current(ShellTruth truth);
 
   /// What skips() and note() ask of all open branches is kept, since scripts nest them.
-  void count_innermost(bool is_counted);
+  void count_innermost();
+  void leave_innermost();
 
   std::vector<Open> open_;
   std::size_t skipped_ = 0;             ///< branches that do not run

@@ -183,7 +183,7 @@ class ShellReader {
     ++place_.at;
     if (!branches_.skips()) {
       branches_.note(name, fmt::format("{}", fmt::join(items, " ")));
-      variables_.set_array(name, std::move(items), appends_);
+      variables_.set_array(name, std::move(items), assignment_);
     }
   }
 
@@ -305,8 +305,9 @@ class ShellReader {
 
   void assign(const std::string& name, const ShellWord& word) {
     const std::string whole = variables_.joined(word);
-    appends_ = whole.substr(name.size()).starts_with("+=");
-    const std::string value = whole.substr(name.size() + (appends_ ? 2 : 1));
+    const bool appends = whole.substr(name.size()).starts_with("+=");
+    assignment_ = appends ? Assignment::appends : Assignment::replaces;
+    const std::string value = whole.substr(name.size() + (appends ? 2 : 1));
     if (value.empty() && place_.at < place_.script.size() && place_.script[place_.at] == '(') {
       array_name_ = name;
       return;
@@ -318,7 +319,7 @@ class ShellReader {
   void set(const std::string& name, const std::string& value) {
     if (!branches_.skips()) {
       branches_.note(name, value);
-      variables_.set(name, value, appends_);
+      variables_.set(name, value, assignment_);
     }
   }
 
@@ -447,7 +448,7 @@ class ShellReader {
   ShellCommand command_;
   std::vector<ShellCommand> commands_;
   std::optional<std::string> array_name_;
-  bool appends_ = false;
+  Assignment assignment_ = Assignment::replaces;
   std::vector<std::string> cut_lines_;
   std::size_t continued_at_ = 0;  ///< behind the last line that goes on; 0: none
   std::string here_document_;

@@ -239,7 +239,8 @@ const Items* ShellVariables::find(const std::string& name) {
   return &copied.items;
 }
 
-void ShellVariables::set(const std::string& name, const std::string& value, bool appends) {
+void ShellVariables::set(const std::string& name, const std::string& value, Assignment how) {
+  const bool appends = how == Assignment::appends;
   const Items* const known = find(name);
   if (is_argument(value) && known != nullptr) {
     return;  // the script is read as it runs without arguments
@@ -254,12 +255,12 @@ void ShellVariables::set(const std::string& name, const std::string& value, bool
   check_size(name, variable.size);
 }
 
-void ShellVariables::set_array(const std::string& name, Items items, bool appends) {
-  if (appends) {
+void ShellVariables::set_array(const std::string& name, Items items, Assignment how) {
+  if (how == Assignment::appends) {
     static_cast<void>(find(name));
   }
   Variable& variable = values_[name];
-  if (!appends) {
+  if (how == Assignment::replaces) {
     variable = {};
   }
   variable.size += size_of(items);
@@ -287,7 +288,7 @@ bool ShellVariables::assign(const std::string& expression) {
   if (assignment) {
     set(assignment->name,
         assignment->value ? std::to_string(*assignment->value) : fmt::format("$(({}))", expression),
-        false);
+        Assignment::replaces);
   }
   return assignment.has_value();
 }
@@ -368,7 +369,7 @@ void ShellVariables::set_unset(const ShellWord& word) {
     const auto fallback = fallback_of(parameter);
     if (fallback && fallback->kind == '=') {
       const auto items = items_of(piece.text);
-      set(parameter.name, items ? all_of(*items) : "", false);
+      set(parameter.name, items ? all_of(*items) : "", Assignment::replaces);
     }
   }
 }

@@ -15,6 +15,9 @@
 
 namespace highwater {
 
+/// NAME=value or NAME+=value.
+enum class Assignment : std::uint8_t { replaces, appends };
+
 /// A word before variables are replaced.
 class ShellWord {
  public:
@@ -70,10 +73,10 @@ class ShellVariables {
       : place_(&place), environment_(&environment), expanded_(expanded) {}
 
   /// @throws InputError if the variable gets too large
-  void set(const std::string& name, const std::string& value, bool appends);
+  void set(const std::string& name, const std::string& value, Assignment how);
 
   /// @throws InputError if the array gets too large
-  void set_array(const std::string& name, std::vector<std::string> items, bool appends);
+  void set_array(const std::string& name, std::vector<std::string> items, Assignment how);
 
   /// "${NAME:=8}" in `word` sets NAME if nothing has.
   void set_unset(const ShellWord& word);

@@ -93,9 +93,10 @@ std::string table_of(std::vector<Sweep> sweeps, std::size_t top) {
 std::uint64_t check_same(const Workload& workload, const std::vector<std::string>& sets,
                          std::size_t top, const SweptPlans& plans = {}) {
   std::vector<std::string> problems;
-  SweepQuestion question{.axes = read_axes(sets, workload.is_plan(), problems),
-                         .answer = SweepAnswer::best_runs,
-                         .top = top};
+  SweepQuestion question{
+      .axes = read_axes(sets, workload.is_plan() ? Swept::plan : Swept::recording, problems),
+      .answer = SweepAnswer::best_runs,
+      .top = top};
   REQUIRE(problems.empty());
   Fleet fleet;
   const Sweep with_bounds = run_sweep(workload, question, plans, fleet);
