@@ -17,8 +17,8 @@ bool uses_deepspeed(const TrainingPlan& plan) {
   const DataParallel kind = plan.parallel.dp_kind;
   const bool is_stage = kind == DataParallel::zero0 || kind == DataParallel::zero1 ||
                         kind == DataParallel::zero2 || kind == DataParallel::zero3;
-  const bool has_engine =
-      plan.parallel.dp > 1 || plan.framework == Framework::deepspeed || runs_ulysses(plan);
+  const bool has_engine = plan.parallel.dp > 1 || plan.framework == Framework::deepspeed ||
+                          runs_trainer(plan.framework) || runs_ulysses(plan);
   return is_stage && has_engine && plan.model_code != ModelCode::megatron &&
          plan.framework != Framework::colossalai_gemini;
 }

@@ -122,3 +122,14 @@ TEST_CASE("strategies: two rows that fit, or none, are a mistake of the tables",
   CHECK_THROWS_WITH(only_row(std::span(both), plan), "a plan fits one and two");
   CHECK_THROWS_WITH(only_row(std::span(none), plan), "a plan fits no strategy");
 }
+
+// transformers 5.24, trainer.py: a DeepSpeed file makes accelerate's engine, of one rank as well.
+TEST_CASE("strategies: DeepSpeed's engine runs under Trainer on one GPU", "[training]") {
+  TrainingPlan plan;
+  plan.parallel.dp_kind = DataParallel::zero2;
+  CHECK_FALSE(uses_deepspeed(plan));  // a plain loop on one GPU shares nothing
+  for (const Framework framework : {Framework::trainer, Framework::trl_sft, Framework::deepspeed}) {
+    plan.framework = framework;
+    CHECK(uses_deepspeed(plan));
+  }
+}
