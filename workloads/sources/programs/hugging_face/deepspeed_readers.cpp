@@ -114,7 +114,9 @@ void read_ds_half(const Setting& setting, const SettingList& all, SourceKeys& ke
   static_cast<void>(all);
   const bool is_bf16 = setting.key.starts_with("bf");
   if (setting.value == "auto") {
-    keys.add_no_effect(setting.key, setting.value, std::string(kFilledIn));
+    keys.add_not_supported(setting.key, setting.value,
+                           "filled in from the program's own --bf16 or --fp16; give --precision",
+                           "precision");
   } else if (says_no(setting)) {
     note_off(setting, keys);
   } else {

@@ -146,3 +146,15 @@ TEST_CASE("Trainer: an FSDP key with its prefix counts, wherever it stands", "[p
   CHECK(reshard(R"("reshard_after_forward": true, "fsdp_reshard_after_forward": false)") ==
         "never");
 }
+
+// transformers 5.24, integrations/deepspeed.py trainer_config_process(): what "auto" stands for is
+// not in the file.
+TEST_CASE("deepspeed: a type that Trainer fills in is not known from the file alone",
+          "[plan][sources]") {
+  const std::string text =
+      R"({"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2},
+          "train_micro_batch_size_per_gpu": "auto"})";
+  const PlanSource file = plan_of_settings(read_json_settings(text, "x.json"), "x.json");
+  CHECK(row_of(file, "bf16.enabled").fate == KeyFate::not_supported);
+  CHECK(row_of(file, "bf16.enabled").lacks == "precision");
+}
