@@ -7,12 +7,13 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools" / "python"), str(ROOT / "tools" / "python" / "engine")]
 
-from highwater_engine import asking, given, job, lengths, models, scripts, sources  # noqa: E402
-from highwater_engine.architectures import inputs, sizes  # noqa: E402
+from highwater_engine import architectures, asking, given, job, lengths, models, scripts, sources  # noqa: E402
+from highwater_engine.architectures import inputs, sizes, tasks  # noqa: E402
 from highwater_engine.given import Given  # noqa: E402
 from measure.architectures import command, drawing, runs  # noqa: E402
 
@@ -52,6 +53,13 @@ class Speech:
         """
             input_features (`torch.FloatTensor` of shape `(batch_size, sequence_length, feature_dim)`):
         """
+
+
+class Text:
+    main_input_name, input_modalities = "input_ids", ("text",)
+
+    def forward(self, input_ids=None, attention_mask=None, labels=None, start_positions=None, end_positions=None):
+        """Nothing documented."""
 
 
 CLIP = Config(text_config=Config(vocab_size=500), vision_config=Config(image_size=32, num_channels=3))
@@ -117,6 +125,23 @@ class Inputs(unittest.TestCase):
         drawn = [inputs.Inputs(Speech, found, form).features() for form in inputs.forms_of(Speech)[:3]]
         self.assertEqual(drawn, ["torch.randn(200, 80{floats})"] * 2 + ["torch.randn(80, 200{floats})"])
 
+    def test_tasks_have_labels_of_their_form(self):
+        found = sizes.Sizes(Config(vocab_size=50))
+        cases = (("ends", {"input_ids": "torch.randint(0, 50, ({seq},))", "start_positions": "torch.tensor(0)",
+                           "end_positions": "torch.tensor(0)"}),
+                 ("classes", {"input_ids": "torch.randint(0, 50, ({seq},))", "labels": "torch.zeros({seq}, dtype=torch.long)"}))
+        for labels, fields in cases:
+            with self.subTest(labels):
+                self.assertEqual(inputs.batch_of(inputs.Inputs(Text, found), labels).fields, fields)
+        choice = inputs.Inputs(Text, found, choices=4)
+        batch = inputs.batch_of(choice, "choice")
+        self.assertEqual(batch.fields, {"input_ids": "torch.randint(0, 50, (4, {seq},))", "labels": "torch.tensor(0)"})
+        self.assertEqual(inputs.mask_of(choice, batch), '"attention_mask": torch.ones(4, {seq}, dtype=torch.long){hidden}, ')
+
+    def test_labels_of_a_decoder_beside_an_encoder_have_a_length_of_their_own(self):
+        found = sizes.Sizes(Config(num_mel_bins=80, max_source_positions=100, vocab_size=50, is_encoder_decoder=True))
+        self.assertIn("({target},)", inputs.batch_of(inputs.Inputs(Speech, found, inputs.Form(features="bins")), "tokens").fields["labels"])
+
     def test_tokens_keep_clear_of_those_that_stand_for_images(self):
         made = inputs.Inputs(Contrastive, sizes.Sizes(Config(vocab_size=100, image_token_id=10)))
         self.assertEqual(made.tokens(), "torch.randint(11, 100, ({seq},))")
@@ -139,11 +164,44 @@ class Sources(unittest.TestCase):
         model, = sources.models_of({"python": "/home/me/net.py:make", "batch": 2, "seq": 128})
         written = script(model)
         ast.parse(written)
-        for line in ("sys.path.insert(0, '/home/me')", "from net import make", "model = make(batch=2)[0]",
+        for line in ("sys.path.insert(0, '/home/me')", "spec_from_file_location('file_net', '/home/me/net.py')", "model = make(batch=2)[0]",
                      "_, batch, loss_of = make(batch=2)", "loader = [batch] * 3", "outputs = model(**batch)"):
             self.assertIn(line, written)
         self.assertEqual(model.fixes, ("seq",))
         ast.parse(script(model, sharding="fsdp2", ranks=2))
+
+    def test_a_file_may_be_called_as_no_module_can_be(self):
+        self.facts = {"takes": [], "returns": 2, "batch": "dict", "block": None}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "22_my-gpt.py")
+            path.write_text("def make():\n    return 'made'\n")
+            model, = sources.models_of({"python": f"{path}:make", "batch": 2, "seq": 128})
+            self.addCleanup(sys.path.remove, folder)
+            self.addCleanup(sys.modules.pop, "file_22_my_gpt")
+            names = {}
+            exec(model.imports.partition("\nfrom torch")[0], names)  # what the script does
+            self.assertEqual(names["make"](), "made")
+
+    def test_labels_that_only_the_loss_takes_stay_out_of_the_forward(self):
+        for kind, taken, call in (("dict", ["x"], 'model(**{name: batch[name] for name in ("x",)})'), ("list", 1, "model(*batch[:1])"),
+                                  ("dict", None, "model(**batch)"), ("list", None, "model(*batch)")):
+            with self.subTest(kind=kind, taken=taken):
+                self.facts = {"takes": [], "returns": 3, "batch": kind, "block": None, "taken": taken}
+                model, = sources.models_of({"python": "/home/me/net.py:make", "batch": 2, "seq": 128})
+                self.assertIn(f"outputs = {call}\n", script(model))
+
+    def test_what_a_forward_takes_of_a_batch(self):
+        def plain(x, scale=1):
+            return x
+
+        def any_(**inputs):
+            return inputs
+
+        batch = {"x": 1, "label": 2}
+        self.assertEqual(sources.taken_of(types.SimpleNamespace(forward=plain), batch, "dict"), ["x"])
+        self.assertIsNone(sources.taken_of(types.SimpleNamespace(forward=any_), batch, "dict"))
+        self.assertIsNone(sources.taken_of(types.SimpleNamespace(forward=plain), {"x": 1}, "dict"))
+        self.assertEqual(sources.taken_of(types.SimpleNamespace(forward=lambda x: x), [1, 2], "list"), 1)
 
     def test_libraries(self):
         self.facts = {"input": [3, 64, 64], "block": ["timm.models.resnet", "Bottleneck"], "label": sources.LABEL,
@@ -219,6 +277,47 @@ class Asking(unittest.TestCase):
         self.assertEqual(asking.asked(lambda: [1, 2]), [1, 2])
         with self.assertRaisesRegex(asking.UnknownModel, "LookupError: nothing"):
             asking.asked(lambda: (_ for _ in ()).throw(LookupError("nothing")))
+
+
+class Tasks(unittest.TestCase):
+    """The auto classes of a transformers of one architecture."""
+
+    def setUp(self):
+        auto = types.ModuleType("transformers.models.auto")
+        names = {"MASKED_LM": "MaskedLM", "TOKEN_CLASSIFICATION": "TokenClassification",
+                 "SEQUENCE_CLASSIFICATION": "SequenceClassification", "CAUSAL_LM": "CausalLM"}
+        classes = {"CAUSAL_LM": "BertLMHeadModel"}
+        auto.modeling_auto = types.SimpleNamespace(**{
+            f"MODEL_FOR_{task}_MAPPING_NAMES": {"bert": classes.get(task, f"BertFor{name}")} for task, name in names.items()})
+        library = types.SimpleNamespace(**{f"AutoModelFor{name}": None for name in names.values()},
+                                        **{f"BertFor{name}": None for name in names.values()}, BertLMHeadModel=None)
+        patched = unittest.mock.patch.dict(sys.modules, {"transformers": library, "transformers.models": library,
+                                                         "transformers.models.auto": auto})
+        patched.start()
+        self.addCleanup(patched.stop)
+        self.config = types.SimpleNamespace(model_type="bert")
+
+    def classes(self, *named):
+        return [name for _, name in tasks.of(self.config, named)]
+
+    def test_the_class_that_a_file_names_is_the_only_one(self):
+        self.assertEqual(self.classes("BertForTokenClassification"), ["BertForTokenClassification"])
+        self.assertEqual(self.classes("BertLMHeadModel"), ["BertLMHeadModel"])
+        self.assertEqual(self.classes("BertForMyTask"), [])
+        self.assertEqual(self.classes()[0], "BertForMaskedLM")
+
+    def test_a_number_of_labels_is_a_head_that_sorts(self):
+        self.assertEqual(tasks.classifier(self.config), "BertForSequenceClassification")
+        with unittest.mock.patch.object(architectures, "_config", lambda settings: self.config):
+            self.assertEqual(architectures._with_head({"model_type": "bert", "id2label": {"0": "a"}}, 3),
+                             {"model_type": "bert", "architectures": ["BertForSequenceClassification"], "num_labels": 3})
+            self.config.model_type = "vit"
+            with self.assertRaisesRegex(asking.UnknownModel, "--num-labels 3: transformers has no class"):
+                architectures._with_head({"model_type": "vit"}, 3)
+
+    def test_a_class_that_no_auto_class_makes_is_named(self):
+        self.assertIn("makes BertForMyTask from model_type 'bert'; delete architectures",
+                      architectures._no_class(self.config, ["BertForMyTask"]))
 
 
 class Architectures(unittest.TestCase):

@@ -124,9 +124,9 @@ class Scripts(unittest.TestCase):
                                 "--reduce-dtype none"),
                                ({"dp": 2, "dp_kind": "zero2", "offload": "params"}, "--offload params"),
                                ({"dp": 2, "tp": 2, "dp_kind": "fsdp1"}, "--dp-kind fsdp1"), ({"dropout": 0.1}, "--dropout"),
-                               ({"attention_mask": "padded"}, "padded"), ({"no_such_option": True}, "--no-such-option"),
+                               ({"target_seq": 32}, "--target-seq 32"), ({"no_such_option": True}, "--no-such-option"),
                                ({"dp": 2, "dp_kind": "fsdp2", "reshard": "but-last"}, "--reshard but-last"),
-                               ({"init": "meta"}, "--init meta"), ({"zero_grad_at": "backward"}, "--zero-grad-at"),
+                               ({"init": "meta"}, "--init meta"), ({"pp": 2}, "--use-cache true: --engine torch knows false;"),
                                ({"experts": "even"}, "--experts even"), ({"event_queries": 1}, "--event-queries"),
                                ({"framework": "trainer", "no_sync": True}, "--no-sync"),
                                ({"framework": "trainer", "optimizer": "adafactor"}, "--optimizer adafactor"),
@@ -136,6 +136,35 @@ class Scripts(unittest.TestCase):
             with self.subTest(changed), self.assertRaises(job.Refused) as refused:
                 made(**changed)
             self.assertIn(named, str(refused.exception))
+
+    def test_gradients_are_zeroed_where_the_plan_says(self):
+        self.assertIn("\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n",
+                      made(zero_grad_at="backward").script + "\n")
+        several = made(zero_grad_at="backward", grad_accum=4).script
+        self.assertIn("if step % 4 == 0:\n        optimizer.zero_grad()\n    loss.backward()", several)
+        self.assertEqual(several.count("zero_grad"), 1)
+
+    def test_a_padded_batch_hides_a_token(self):
+        self.assertIn("torch.ones_like(tokens) * (torch.arange(128) < 128 - 1)", made(attention_mask="padded").script)
+        self.assertNotIn("arange", made(attention_mask=True).script)
+
+    def test_a_mask_is_given_where_the_forward_takes_one(self):
+        text = models.dataclasses.replace(MODEL, data="class Examples:\n    row = {{{fields}}}\n", fields='"labels": 0',
+                                          mask='"attention_mask": torch.ones({seq}){hidden}, ', name="Classifier")
+        image = models.dataclasses.replace(text, mask="")
+        said = scripts.data({**scripts.DEFAULTS, "model": text, "seq": (7,), "mask": "padded"})
+        self.assertIn('{"attention_mask": torch.ones(7) * (torch.arange(7) < 7 - 1), "labels": 0}', said)
+        plan = job.Plan({**PLAN, "attention_mask": True}, ["attention_mask"])
+        self.assertEqual(common.mask(plan, text), "full")
+        with self.assertRaisesRegex(job.Refused, "--attention-mask full: Classifier is given no mask of tokens"):
+            common.mask(plan, image)
+
+    def test_labels_may_have_a_length_of_their_own(self):
+        model = models.dataclasses.replace(MODEL, targets=True)
+        plan = job.Plan({**PLAN, "target_seq": 32}, ["target_seq"])
+        written = readers.FRAMEWORKS["hf"](plan, model).script
+        self.assertIn('tokens = torch.randint(0, config.vocab_size, (128,))', written)
+        self.assertIn('"labels": torch.randint(0, config.vocab_size, (32,))', written)
 
     def test_two_optimizers_step_one_after_the_other(self):
         script = made(optimizer="muon").script

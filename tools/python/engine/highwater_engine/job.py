@@ -16,7 +16,7 @@ GPUS_PER_NODE = 8
 
 # Options that only describe the run that is simulated, or are meant for the simulated device.
 _READ_ELSEWHERE = ("model", "gpu", "torch", "transformers", "framework", "moe_load", "moe_imbalance", "model_code",
-                   "event_lag", "engine", "python", "deepspeed", "torchtitan", *WORDS)
+                   "num_labels", "event_lag", "engine", "python", "deepspeed", "torchtitan", *WORDS)
 
 
 def require_loop(plan):
@@ -56,9 +56,13 @@ def variables(job, rank):
             "FAKE_CUDA_DEVICES": str(local)}
 
 
-def models_of(named):
-    """The ways to train a model, the likeliest first. @raises UnknownModel"""
-    return architectures.models_of(named["config"], given(named)) if "config" in named else sources.models_of(named)
+def models_of(named, labels=0):
+    """The ways to train a model, the likeliest first. labels: of a head that sorts sequences, or 0. @raises UnknownModel"""
+    if "config" in named:
+        return architectures.models_of(named["config"], given(named), labels)
+    if labels:
+        raise Refused(f"--num-labels {labels}: {named['python']} makes its own head; omit it")
+    return sources.models_of(named)
 
 
 def from_request(request):
@@ -67,7 +71,7 @@ def from_request(request):
     request: {"options": ..., "changed": [...], "model": ...}. @raises Refused, UnknownModel
     """
     jobs, refusal = [], None
-    for model in models_of(request["model"]):
+    for model in models_of(request["model"], request["options"].get("num_labels", 0)):
         try:
             jobs.append(make(Plan(request["options"], request["changed"]), model))
         except Refused as problem:

@@ -14,7 +14,9 @@ class Model:
     task: str = "CAUSAL_LM"  # of PEFT
     vocabulary: str = "config.vocab_size"
     data: str = ""          # the class of its examples, with {examples} and {fields}; empty: tokens
-    fields: str = ""        # of an example, with {seq}
+    fields: str = ""        # of an example, with {seq} and {target}
+    mask: str = ""          # the field that tells padding, with {hidden}; empty: the forward takes none, or has it anyway
+    targets: bool = False   # labels have a length of their own
     dataset: str = TOKENS
     batches: str = ""       # in place of a loader of the dataset: an expression, with {steps}
     load: str = "batch = {{name: tensor.to({device}) for name, tensor in batch.items()}}"

@@ -17,6 +17,11 @@ class Job:
     note: str = ""       # what a reader of the result should know of the model and its batch
 
 
+def as_option(value):
+    """As a command line has it."""
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Plan:
     """options: all of them; changed: the names of those that differ from the defaults of the plan's framework."""
 
@@ -44,8 +49,8 @@ class Plan:
         """The value, if the script can say it. @raises Refused"""
         value = self[name]
         if value not in words:
-            known = ", ".join(str(word) for word in words)
-            raise Refused(f"--{name.replace('_', '-')} {value}: --engine torch knows {known}; use one of these, "
+            known = ", ".join(dict.fromkeys(as_option(word) for word in words))
+            raise Refused(f"--{name.replace('_', '-')} {as_option(value)}: --engine torch knows {known}; use one of these, "
                           "or --engine model")
         return value
 

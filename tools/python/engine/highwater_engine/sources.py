@@ -8,6 +8,7 @@ import dataclasses
 import inspect
 import json
 import os
+import re
 import sys
 
 from . import architectures, models
@@ -58,10 +59,9 @@ def block_in(model):
 # ------------------------------------------------------------------------------------------ FILE.py:function
 
 def _of_file(path, function, sizes):
-    folder, file = os.path.split(path)
-    module = os.path.splitext(file)[0]
-    found = asked(lambda: _facts_of_file(folder, module, function, sizes))
-    imports = f"import sys\nsys.path.insert(0, {folder!r})\nfrom {module} import {function}"
+    file = os.path.basename(path)
+    found = asked(lambda: _facts_of_file(path, function, sizes))
+    imports = _LOADED.format(path=path, folder=os.path.dirname(path), module=module_of(path), function=function)
     call = f"{function}({', '.join(f'{name}={sizes[name]}' for name in found['takes'])})"
     if found["returns"] == 1:
         return _of_architecture(imports, call, f"{file}:{function}", found, sizes)
@@ -71,7 +71,7 @@ def _of_file(path, function, sizes):
         imports=imports + ("" if brings_loss else "\nfrom torch.utils._pytree import tree_leaves"),
         prepare=("" if brings_loss else OWN_LOSS) + f"\n{', '.join(names)} = {call}", expression=f"{call}[0]",
         block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=_LOADS[found["batch"]],
-        call=_CALLS[found["batch"]], batches="[batch] * {steps}", has_config=False, is_transformers=False,
+        call=_CALLS[found["batch"]].format(taken=_taken(found)), batches="[batch] * {steps}", has_config=False, is_transformers=False,
         fixes=tuple(name for name in sizes if name not in found["takes"]), sizes=frozenset(sizes), name=f"{file}:{function}")]
 
 
@@ -85,16 +85,40 @@ def _of_architecture(imports, call, name, found, sizes):
 
 _LOADS = {"dict": "batch = {{name: value.to({device}) for name, value in batch.items()}}",
           "list": "batch = [value.to({device}) for value in batch]", "tensor": "batch = batch.to({device})"}
-_CALLS = {"dict": "{called}(**batch)", "list": "{called}(*batch)", "tensor": "{called}(batch)"}
+_CALLS = {"dict": "{{called}}(**{taken})", "list": "{{called}}(*batch{taken})", "tensor": "{{called}}(batch)"}
+# A file may be called as no module can be.
+_LOADED = """import importlib.util, sys
+sys.path.insert(0, {folder!r})
+spec = importlib.util.spec_from_file_location({module!r}, {path!r})
+sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(sys.modules[spec.name])
+{function} = sys.modules[spec.name].{function}"""
 
 
-def _facts_of_file(folder, module, function, sizes):
-    import importlib
+def module_of(path):
+    """What a file is called as a module: like none that is installed."""
+    return "file_" + re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
+
+
+def _taken(found):
+    """The part of the batch that the forward takes, where a loss of the user's own takes the rest."""
+    taken = found.get("taken")
+    if found["batch"] == "dict":
+        names = [_literal(name) for name in taken or ()]
+        return "batch" if taken is None else f"{{{{name: batch[name] for name in ({', '.join(names)},)}}}}"
+    return "" if taken is None else f"[:{taken}]"
+
+
+def _facts_of_file(path, function, sizes):
+    import importlib.util
     import torch
-    sys.path.insert(0, folder)
-    make = getattr(importlib.import_module(module), function, None)
+    sys.path.insert(0, os.path.dirname(path))
+    spec = importlib.util.spec_from_file_location(module_of(path), path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    make = getattr(module, function, None)
     if make is None:
-        raise LookupError(f"{module}.py has no function '{function}'")
+        raise LookupError(f"{os.path.basename(path)} has no function '{function}'")
     takes = [name for name in sizes if name in inspect.signature(make).parameters]
     made = make(**{name: sizes[name] for name in takes})
     if _is_of_transformers(made):
@@ -107,7 +131,19 @@ def _facts_of_file(folder, module, function, sizes):
     kind = "dict" if isinstance(batch, dict) else "list" if isinstance(batch, (tuple, list)) else "tensor"
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"the first of what {function}() returns is a {type(model).__name__}, not a torch.nn.Module")
-    return {"takes": takes, "returns": len(made), "batch": kind, "block": block_in(model)}
+    return {"takes": takes, "returns": len(made), "batch": kind, "block": block_in(model),
+            "taken": taken_of(model, batch, kind) if len(made) == 3 else None}
+
+
+def taken_of(model, batch, kind):
+    """The names of a batch that the forward takes, or how many of its values; None: all of them."""
+    known = list(inspect.signature(model.forward).parameters.values())
+    if kind == "dict" and all(value.kind is not value.VAR_KEYWORD for value in known):
+        names = [name for name in batch if name in {value.name for value in known}]
+        return None if len(names) == len(batch) else names
+    if kind == "list" and all(value.kind is not value.VAR_POSITIONAL for value in known):
+        return len(known) if len(known) < len(batch) else None
+    return None
 
 
 def _is_of_transformers(made):

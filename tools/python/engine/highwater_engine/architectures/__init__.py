@@ -11,7 +11,7 @@ from .. import models
 from ..asking import UnknownModel
 from ..given import Given
 from . import places, tasks
-from .inputs import Inputs, batch_of, forms_of, label_parts, wanted
+from .inputs import CHOICES, Inputs, batch_of, forms_of, has_targets, label_parts, mask_of, wanted
 from .sizes import Sizes, Unknown, first, fitted, text_part
 
 MOST_TASKS = 3  # that are tried
@@ -29,15 +29,18 @@ class Examples(torch.utils.data.Dataset):
 """
 
 
-def models_of(text, given=Given()):
-    """The ways to train the model of a config.json, the likeliest first. @raises UnknownModel"""
-    settings = json.loads(text)
+def models_of(text, given=Given(), labels=0):
+    """The ways to train the model of a config.json, the likeliest first.
+
+    labels: of a head that sorts sequences; 0: the head that the file says. @raises UnknownModel
+    """
+    settings = _with_head(json.loads(text), labels)
     config = _config(settings)
-    read = Read(config, text, given, fitted(config, given))
-    found = tasks.of(config, settings.get("architectures") or ())
+    read = Read(config, json.dumps(settings), given, fitted(config, given))
+    named = settings.get("architectures") or ()
+    found = tasks.of(config, named)
     if not found:
-        raise UnknownModel(f"model_type '{config.model_type}' is unknown to the installed transformers, or has no model "
-                           "of its own")
+        raise UnknownModel(_no_class(config, named))
     made, problem = [], None
     for task, name in [*found[:MOST_TASKS], *(pair for pair in found[MOST_TASKS:] if pair[0].auto_class == "AutoModel")]:
         try:
@@ -47,6 +50,26 @@ def models_of(text, given=Given()):
     if not made:
         raise UnknownModel(problem)
     return made
+
+
+def _no_class(config, named):
+    if named:
+        return (f"no auto class of the installed transformers makes {', '.join(map(str, named))} from model_type "
+                f"'{config.model_type}'; delete architectures for the model's own task, or give a FILE.py:function that makes "
+                "the model and its batch")
+    return f"model_type '{config.model_type}' is unknown to the installed transformers, or has no model of its own"
+
+
+def _with_head(settings, labels):
+    """The settings of a model that sorts sequences into so many classes. @raises UnknownModel"""
+    if not labels:
+        return settings
+    name = tasks.classifier(_config(settings))
+    if name is None:
+        raise UnknownModel(f"--num-labels {labels}: transformers has no class that sorts sequences for model_type "
+                           f"'{settings.get('model_type')}'; omit it")
+    sizes = {key: value for key, value in settings.items() if key not in ("id2label", "label2id")}
+    return {**sizes, "architectures": [name], "num_labels": labels}
 
 
 def _config(settings):
@@ -99,20 +122,25 @@ def _model(task, cls, read, labels, form):
     model = models.with_files(model, {"config.json": read.text})
     model = dataclasses.replace(model, imports=f"{model.imports}, set_seed")
     if labels != "none" and _is_plain_text(cls, config, task):
-        return dataclasses.replace(model, name=cls.__name__, longest=longest(cls, config))
-    inputs = Inputs(cls, Sizes(config, read.given), form)
+        return dataclasses.replace(model, name=cls.__name__, longest=longest(cls, config), targets=has_targets(config))
+    inputs = _inputs(cls, read, form, labels)
     batch = batch_of(inputs, labels)
     found = places.find(getattr(transformers, task.auto_class), inputs, batch.fields)
     if found is not None:
-        inputs = Inputs(cls, Sizes(config, read.given), form)
+        inputs = _inputs(cls, read, form, labels)
         inputs.place_token, inputs.places = found
         batch = batch_of(inputs, labels)
     fields = ", ".join(f'"{name}": {expression}' for name, expression in batch.fields.items())
     imports = model.imports + ("\nfrom torch.utils._pytree import tree_leaves" if batch.loss else "")
     return dataclasses.replace(model, imports=imports, data=EXAMPLES, fields=fields, dataset="Examples()",
                                loss=batch.loss or model.loss, constants=batch.constants, arranges=batch.arranges,
-                               name=cls.__name__, longest=longest(cls, config), sizes=frozenset(inputs.sizes.used),
+                               mask=mask_of(inputs, batch), targets=labels == "tokens" and has_targets(config), name=cls.__name__, longest=longest(cls, config),
+                               sizes=frozenset(inputs.sizes.used),
                                fed=", ".join(batch.fields) + ("" if not batch.loss else ", and the mean of its first output"))
+
+
+def _inputs(cls, read, form, labels):
+    return Inputs(cls, Sizes(read.config, read.given), form, CHOICES if labels == "choice" else 0)
 
 
 def _prepared(task, cls, read):

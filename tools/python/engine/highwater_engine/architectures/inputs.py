@@ -17,6 +17,9 @@ COMPANIONS = ("bbox", "image_grid_thw", "image_grid_hw", "video_grid_thw", "imag
               "visual_feats", "visual_pos")
 
 
+CHOICES = 4  # of an example: the endings of SWAG, the answers of RACE
+
+
 @dataclasses.dataclass(frozen=True)
 class Batch:
     fields: dict         # parameter -> expression of an example, with {seq}
@@ -85,8 +88,9 @@ def wanted(cls, with_labels, leaves_out=()):
 class Inputs:
     """Expressions for the inputs of a class."""
 
-    def __init__(self, cls, sizes, form=Form()):
-        self.cls, self.sizes, self.form = cls, sizes, form
+    def __init__(self, cls, sizes, form=Form(), choices=0):
+        """choices: sequences of an example, one of which is right; 0: it is one sequence."""
+        self.cls, self.sizes, self.form, self.choices = cls, sizes, form, choices
         self.parameters = parameters(cls)
         self.shapes = documented(cls.forward)
         self.has_grid = any(name in self.parameters for name in ("image_grid_thw", "image_grid_hw", "grid_thw"))
@@ -94,9 +98,9 @@ class Inputs:
         self.places = 0  # of a sequence that stand for an image or a sound
         self.place_token = None
 
-    def tokens(self, shape="{seq}"):
+    def tokens(self):
         low, high = self._ids()
-        drawn = f"torch.randint({low}, {high}, ({shape},))"
+        drawn = f"torch.randint({low}, {high}, ({self.of_choices('{seq}')},))"
         if not self.places:
             return drawn
         return f"torch.cat([torch.full(({self.places},), {self.place_token}), {drawn}])"
@@ -114,6 +118,9 @@ class Inputs:
         rule = _RULES.get(name)
         made = rule(self) if rule else None
         return made if made is not None else self.of_documentation(name)
+
+    def of_choices(self, length):
+        return f"{self.choices}, {length}" if self.choices else length
 
     def length(self):
         return f"{self.places} + {{seq}}" if self.places else "{seq}"
@@ -174,7 +181,7 @@ class Inputs:
         """1 where an image stands."""
         if self.places:
             return f"torch.cat([torch.ones({self.places}, dtype=torch.long), torch.zeros({{seq}}, dtype=torch.long)])"
-        return "torch.zeros({seq}, dtype=torch.long)"
+        return f"torch.zeros({self.of_choices('{seq}')}, dtype=torch.long)"
 
 
 def special_tokens(config):
@@ -194,7 +201,7 @@ _RULES = {
     "input_features_mask": lambda inputs: f"torch.ones({inputs.sizes.spectrogram}, dtype=torch.long)",
     "input_ids": lambda inputs: inputs.tokens() if inputs.sizes.vocabulary else None,
     "decoder_input_ids": lambda inputs: inputs.tokens(),
-    "attention_mask": lambda inputs: f"torch.ones({inputs.length()}, dtype=torch.long)",
+    "attention_mask": lambda inputs: f"torch.ones({inputs.of_choices(inputs.length())}, dtype=torch.long)",
     "pixel_values": Inputs.image,
     "image_grid_thw": lambda inputs: inputs.grid("1, "),
     "image_grid_hw": lambda inputs: inputs.grid(""),
@@ -209,7 +216,8 @@ _RULES = {
 
 def _tokens(inputs):
     low, high = inputs._ids()
-    return {"labels": f"torch.randint({low}, {high}, ({inputs.length()},))"}
+    length = "{target}" if has_targets(inputs.sizes.config) else inputs.length()
+    return {"labels": f"torch.randint({low}, {high}, ({length},))"}
 
 
 def _boxes(inputs):
@@ -233,11 +241,15 @@ LABELS = {
     "tokens": _tokens,
     "characters": lambda inputs: {"labels": f"torch.randint(1, {inputs.sizes.vocabulary or 32}, (8,))"},
     "class": lambda inputs: {"labels": "torch.tensor(0)"},
+    "choice": lambda inputs: {"labels": "torch.tensor(0)"},
+    "classes": lambda inputs: {"labels": "torch.zeros({seq}, dtype=torch.long)"},
+    "ends": lambda inputs: {"start_positions": "torch.tensor(0)", "end_positions": "torch.tensor(0)"},
     "pixels": _pixels,
     "depths": lambda inputs: {"labels": f"torch.ones({inputs.sizes.height}, {inputs.sizes.width})"},
     "boxes": _boxes,
     "masks": _masks,
 }
+_NAMES = {"masks": "mask_labels", "ends": "start_positions"}  # of those that are not called labels
 FIRST_OUTPUT = 'next(leaf for leaf in tree_leaves(outputs) if getattr(leaf, "requires_grad", False)).float().mean()'
 
 
@@ -258,9 +270,23 @@ def _own_labels(inputs, labels):
         return {} if "return_loss" in inputs.parameters else None
     if labels == "parts":
         return {name: inputs.of_documentation(name, whole="ones") for name in label_parts(inputs.cls)}
-    if labels == "none" or ("mask_labels" if labels == "masks" else "labels") not in inputs.parameters:
+    if labels == "none" or _NAMES.get(labels, "labels") not in inputs.parameters:
         return None
     return LABELS[labels](inputs)
+
+
+def mask_of(inputs, batch):
+    """The field of a batch of text that says which tokens are padding, with {hidden}; empty where it takes none."""
+    known = inputs.parameters
+    if "input_ids" not in batch.fields or "attention_mask" not in known or "attention_mask" in batch.fields:
+        return ""
+    ones = f"torch.ones({inputs.of_choices(inputs.length())}, dtype=torch.long)"
+    return f'"attention_mask": {ones}{{hidden}}, '
+
+
+def has_targets(config):
+    """Whether a decoder of its own has sequences beside those of the encoder."""
+    return bool(getattr(config, "is_encoder_decoder", False))
 
 
 def label_parts(cls):

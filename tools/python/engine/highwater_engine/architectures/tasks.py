@@ -34,6 +34,12 @@ TASKS = (
     Task("MODEL_FOR_DEPTH_ESTIMATION_MAPPING_NAMES", "AutoModelForDepthEstimation", "depths"),
     Task("MODEL_FOR_TIME_SERIES_PREDICTION_MAPPING_NAMES", "AutoModelForTimeSeriesPrediction", "none"),
     Task("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "AutoModelForSequenceClassification", "class", "SEQ_CLS"),
+    Task("MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES", "AutoModelForTokenClassification", "classes", "TOKEN_CLS"),
+    Task("MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES", "AutoModelForQuestionAnswering", "ends", "QUESTION_ANS"),
+    Task("MODEL_FOR_DOCUMENT_QUESTION_ANSWERING_MAPPING_NAMES", "AutoModelForDocumentQuestionAnswering", "ends", "QUESTION_ANS"),
+    Task("MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES", "AutoModelForMultipleChoice", "choice"),
+    Task("MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING_NAMES", "AutoModelForNextSentencePrediction", "class"),
+    Task("MODEL_FOR_AUDIO_XVECTOR_MAPPING_NAMES", "AutoModelForAudioXVector", "class"),
     Task("MODEL_FOR_PRETRAINING_MAPPING_NAMES", "AutoModelForPreTraining", "none"),
 )
 
@@ -54,7 +60,9 @@ UNTRAINED = (
     Task("MODEL_FOR_AUDIO_FRAME_CLASSIFICATION_MAPPING_NAMES", "AutoModelForAudioFrameClassification", "none"),
     Task("MODEL_FOR_BACKBONE_MAPPING_NAMES", "AutoBackbone", "none"),
     Task("MODEL_FOR_DECISION_MAPPING_NAMES", "AutoModelForDecision", "none"),
+    Task("MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES", "AutoModelForTextEncoding", "none"),
 )
+CLASSIFICATION = "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES"
 
 
 def _class_called(name):
@@ -62,9 +70,9 @@ def _class_called(name):
 
 
 def of(config, named=()):
-    """[(task, name of its class)] for an architecture; first the class that config.json names.
+    """[(task, name of its class)] for an architecture, the likeliest first.
 
-    named: its `architectures`.
+    named: the `architectures` of its config.json; where it has any, only these are meant.
     """
     import transformers
     from transformers.models.auto import modeling_auto
@@ -72,10 +80,16 @@ def of(config, named=()):
     for task in TASKS + UNTRAINED:
         name = _class_called(getattr(modeling_auto, task.mapping, {}).get(config.model_type))
         if name and hasattr(transformers, task.auto_class) and hasattr(transformers, name) \
-                and not _is_an_encoders(task, config):
+                and (name in named or not _is_an_encoders(task, config)):
             found.append((task, name))
     found = [pair for i, pair in enumerate(found) if pair[1] not in [name for _, name in found[:i]]]
-    return sorted(found, key=lambda pair: pair[1] not in named)  # sorting keeps the order of equals
+    return [pair for pair in found if pair[1] in named] if named else found
+
+
+def classifier(config):
+    """The class that sorts sequences of an architecture, or None."""
+    from transformers.models.auto import modeling_auto
+    return _class_called(getattr(modeling_auto, CLASSIFICATION).get(config.model_type))
 
 
 def _is_an_encoders(task, config):

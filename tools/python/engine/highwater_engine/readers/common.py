@@ -36,7 +36,8 @@ def common(plan, model):
            "lora": plan["lora"], "lora_targets": targets(plan), "lora_dropout": plan["lora_dropout"], "dora": plan["dora"],
            **quantization(plan, weights, autocast),
            "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer, "optimizer_rank": plan["optimizer_rank"],
-           "clip": optional(plan["grad_clip"]), "compile": plan["compile"], "mask": mask(plan), "training": plan["mode"] == "train"}
+           "clip": optional(plan["grad_clip"]), "compile": plan["compile"], "mask": mask(plan, model),
+           "target": target(plan, model), "training": plan["mode"] == "train"}
     if plan["dropout"] is not None:
         raise Refused("--dropout: --engine torch takes the model's own probabilities; set them in its config.json")
     return job
@@ -78,8 +79,26 @@ def targets(plan):
     return tuple(named.split(",")) if named else ()
 
 
-def mask(plan):
-    return plan.one_of("attention_mask", False, None, "none", True, "full") in (True, "full")
+_MASKS = {False: "", None: "", "none": "", True: "full"}  # as JSON says them; others are words
+
+
+def mask(plan, model):
+    """"full", "padded", or empty. @raises Refused"""
+    word = _MASKS.get(plan["attention_mask"], plan["attention_mask"])
+    has_it = '"attention_mask"' in model.fields
+    if word and not (model.mask or (has_it and word == "full")) and (model.data or model.batches):
+        raise Refused(f"--attention-mask {word}: {model.name} "
+                      + ("is given one that hides nothing; use full" if has_it else "is given no mask of tokens; omit it"))
+    return word
+
+
+def target(plan, model):
+    """Tokens of the labels; None: as many as in the inputs. @raises Refused"""
+    length = plan.get("target_seq")
+    if length is not None and not model.targets:
+        raise Refused(f"--target-seq {length}: {model.name or 'the model'} has no decoder of its own whose sequences could have "
+                      "another length; omit it")
+    return length
 
 
 def require_one_optimizer(plan, optimizer):

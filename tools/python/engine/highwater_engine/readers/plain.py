@@ -26,7 +26,7 @@ def plain(plan, model):
         float8=plan["float8"], keeps_outputs=plan["keep_logits"],
         names_tensors=(plan["framework"] == "torch" or plan["cp"] > 1) and not model.data,
         implementation=optional(plan["optimizer_impl"]), param_groups=plan["param_groups"],
-        zeroes_at=plan.one_of("zero_grad_at", "end", "start"), set_to_none=plan["set_to_none"],
+        zeroes_at=plan.one_of("zero_grad_at", "end", "start", "backward"), set_to_none=plan["set_to_none"],
         empties_cache=plan["empty_cache_every_step"], offloads_parameters=offload == "params",
         offloads_activations=offload == "activations", **spread)
     return Job(scripts.plain_script(job), with_checkpoint(job["model"], job), job["ranks"])

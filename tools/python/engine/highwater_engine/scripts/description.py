@@ -12,7 +12,8 @@ DEFAULTS: dict = {
     # Weights of frozen layers in 4 or 8 bits; whether the loop turns checkpointing on again.
     "quantize": None, "double_quant": False, "quant_storage": "uint8", "quant_compute_dtype": "bf16",
     "prepares_kbit": False, "checkpoints_itself": False,
-    "keeps_outputs": True, "mask": False, "training": True,
+    "keeps_outputs": True, "mask": "", "training": True,  # mask: full | padded; empty: none is given
+    "target": None,       # tokens of the labels, where they are others than those of the inputs
     "names_tensors": False,  # each tensor of a batch has a variable of its own
     "accumulate": 1, "no_sync": False,
     "optimizer": "adamw", "implementation": None, "optimizer_rank": 128, "param_groups": 1, "clip": None,

@@ -10,7 +10,7 @@ class Tokens(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         tokens = torch.randint(0, {vocabulary}, ({seq},))
-        return {{"input_ids": tokens, {mask}"labels": tokens}}
+        return {{"input_ids": tokens, {mask}"labels": {labels}}}
 
 """
 
@@ -27,7 +27,9 @@ class Tokens(torch.utils.data.Dataset):
 
 """
 
-MASK = '"attention_mask": torch.ones_like(tokens), '
+MASK = '"attention_mask": torch.ones_like(tokens){hidden}, '
+# Whether anything is padding decides what a model does, and not how much: a token at the end of each sequence.
+HIDDEN = " * (torch.arange({length}) < {length} - 1)"
 
 
 def dtype(job):
@@ -41,16 +43,21 @@ def data(job):
     lengths = job["seq"]
     length = str(lengths[0]) if len(set(lengths)) == 1 else \
         f"{tuple(lengths)}[index // {job['batch']} % {len(lengths)}]"
+    target = job["target"] or length
+    hidden = HIDDEN.format(length=length) if job["mask"] == "padded" else ""
     if model.batches:
         return ""
     if model.data:
         floats = f", dtype={dtype(job)}" if dtype(job) else ""
-        return model.data.format(examples=job["examples"], fields=model.fields.format(seq=length, floats=floats))
+        fields = (model.mask if job["mask"] else "") + model.fields
+        return model.data.format(examples=job["examples"],
+                                 fields=fields.format(seq=length, target=target, floats=floats, hidden=hidden))
     if job["context_ranks"] > 1:
         return SHIFTED_TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length,
                                      labels=job["shifted_labels"].format(seq=length))
-    return TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length,
-                         mask=MASK if job["mask"] else "")
+    labels = f"torch.randint(0, {model.vocabulary}, ({target},))" if job["target"] else "tokens"
+    return TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length, labels=labels,
+                         mask=MASK.format(hidden=hidden) if job["mask"] else "")
 
 
 def named_targets(job):

@@ -49,16 +49,15 @@ def plain_step(job, device):
         return text(load, computed(job))
     accumulates = job["accumulate"] > 1
     last = f"(step + 1) % {job['accumulate']} == 0"
-    body = text(computed(job), "scaler.scale(loss).backward()" if job["autocast"] == "fp16" else differentiated(job))
+    zero = text(f"if step % {job['accumulate']} == 0:", indented(zeroed(job))) if accumulates else zeroed(job)
+    body = text(computed(job), zero if job["zeroes_at"] == "backward" else "",
+                "scaler.scale(loss).backward()" if job["autocast"] == "fp16" else differentiated(job))
     if job["context_ranks"] > 1:
         body = shared(job, body)
     if accumulates and job["no_sync"]:
         body = without_sync(job, last, body)
     update = text(f"if {last}:", indented(plain_update(job))) if accumulates else plain_update(job)
-    first = ""
-    if job["zeroes_at"] == "start":
-        first = text(f"if step % {job['accumulate']} == 0:", indented(zeroed(job))) if accumulates else zeroed(job)
-    return text(first, load, body, update)
+    return text(zero if job["zeroes_at"] == "start" else "", load, body, update)
 
 
 def plain_script(job):
