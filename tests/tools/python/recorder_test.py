@@ -12,6 +12,7 @@ import tempfile
 import textwrap
 import types
 import unittest
+import weakref
 from unittest import mock
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "recorder"
@@ -562,6 +563,49 @@ class ObservedPlan(unittest.TestCase):
         self.assertIsNone(self.observer._zeroed_at())
         zero()
         self.assertEqual(self.observer._zeroed_at(), "start")
+
+    def test_examples_with_several_choices(self):
+        batch = observed.observer.batches.Batch(self.torch, (), {"input_ids": Tensor(4, 5, 64), "attention_mask": Tensor(4, 5, 64)})
+        self.assertEqual(batch.tokens(), [4, 64])
+        embedded = observed.observer.batches.Batch(self.torch, (), {"inputs_embeds": Tensor(4, 64, 768, floating=True)})
+        self.assertEqual(embedded.tokens(), [4, 64])
+
+    def test_labels_have_several_names(self):
+        self.step({"input_ids": Tensor(2, 8), "start_positions": Tensor(2), "end_positions": Tensor(2)})
+        self.assertTrue(self.observer.plan({})["batch"]["labels"])
+
+    def test_passes_without_gradients_are_counted(self):
+        self.step({"input_ids": Tensor(2, 8)})
+        self.torch.is_grad_enabled = lambda: False
+        for _ in range(3):
+            self.observer.forward_begins(None)
+        self.assertEqual(self.observer.plan({})["steps"]["without_gradients"], 3)
+
+    def test_copies_of_parameters_that_are_none_of_the_models_are_counted(self):
+        class Parameter:
+            def __init__(self, elements, is_cuda=True):
+                self.numel, self.is_cuda = lambda: elements, is_cuda
+
+        layer, averaged, on_host = Parameter(8), Parameter(16), Parameter(32, is_cuda=False)
+        self.observer._copied = [weakref.ref(each) for each in (layer, averaged, on_host, Parameter(64))]  # the last one died
+        self.observer._module = lambda: types.SimpleNamespace(parameters=lambda: [layer])
+        self.assertEqual(self.observer._elements_of_copies(), 16)
+
+    def test_what_a_copy_returns_is_noted(self):
+        class Owner:
+            def copied(self):
+                return 7
+
+        seen = []
+        observed.observer._after(Owner, "copied", seen.append)
+        self.assertEqual((Owner().copied(), seen), (7, [7]))
+
+    def test_label_smoothing_is_trainers(self):
+        names = {"observed": observed}
+        code = compile("def train(self):\n    return observed.loops.label_smoothing()\n", "/lib/transformers/trainer.py", "exec")
+        exec(code, names)
+        self.assertEqual(names["train"](types.SimpleNamespace(args=types.SimpleNamespace(label_smoothing_factor=0.1))), 0.1)
+        self.assertEqual(observed.loops.label_smoothing(), 0)
 
     def test_an_error_while_looking_does_not_end_the_script(self):
         with self.observer._careful("model"):

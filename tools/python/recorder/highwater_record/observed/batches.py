@@ -6,6 +6,7 @@ from .frames import variables
 
 MOST = 256  # forward passes whose shapes are kept
 _TOKENS = ("input_ids", "tokens", "inputs_embeds", "decoder_input_ids")
+_LABELS = ("labels", "start_positions", "mask_labels")
 _CALLS = ("inner", "_call_impl")
 _MODULES = os.path.join("torch", "nn", "modules", "module.py")
 
@@ -36,12 +37,18 @@ class Batch:
         self.tensors = {name: value for name, value in {**named, **kwargs}.items() if isinstance(value, torch.Tensor)}
 
     def tokens(self):
-        """[sequences, tokens in each], or None for what is no text."""
+        """[sequences, tokens in each], or None for what is no text. Of [examples, choices, tokens]: examples and tokens."""
         for name in _TOKENS:
-            if name in self.tensors and self.tensors[name].dim() >= 2:
-                return list(self.tensors[name].shape[:2])
+            value = self.tensors.get(name)
+            if value is not None and value.dim() >= 2:
+                has_choices = value.dim() == 3 and not value.is_floating_point()
+                return [value.shape[0], value.shape[2 if has_choices else 1]]
         first = self.tensors.get("0")
         return list(first.shape) if first is not None and is_tokens(self._torch, first) else None
+
+    def has_labels(self):
+        """Whether the model is given what it computes a loss of."""
+        return any(name in self.tensors for name in _LABELS)
 
     def shapes(self):
         return {name: list(tensor.shape) for name, tensor in self.tensors.items()}

@@ -22,16 +22,28 @@ _PACKAGES = ("torch", "transformers", "accelerate", "peft", "trl", "deepspeed", 
 
 def running():
     """The loop among the frames of this thread: one of the names above, a trainer's class for TRL's, or "plain"."""
+    files, found = _looked_at()
+    trainer = type(found).__mro__ if found is not None else None
+    if trainer and any(kind.__module__.startswith("trl.") for kind in trainer):
+        return next(kind.__name__ for kind in trainer if kind.__module__.startswith("trl."))
+    return next((name for name, part in _STEPPING if any(part in file for file in files)), "plain")
+
+
+def label_smoothing():
+    """Of transformers' Trainer, which computes that loss outside of the model; 0 elsewhere."""
+    return float(getattr(getattr(_looked_at()[1], "args", None), "label_smoothing_factor", 0) or 0)
+
+
+def _looked_at():
+    """(files of the functions that are running, transformers' Trainer or None)"""
     files, trainer = [], None
     frame = sys._getframe(1)
     while frame is not None:
         files.append(frame.f_code.co_filename)
         if frame.f_code.co_filename.endswith(_STEPPING[1][1]):
-            trainer = type(variables(frame, "self")[0]).__mro__
+            trainer = variables(frame, "self")[0]
         frame = frame.f_back
-    if trainer and any(kind.__module__.startswith("trl.") for kind in trainer):
-        return next(kind.__name__ for kind in trainer if kind.__module__.startswith("trl."))
-    return next((name for name, part in _STEPPING if any(part in file for file in files)), "plain")
+    return files, trainer
 
 
 def releases(torch):

@@ -25,6 +25,8 @@ class Observer:
         self._moved = []             # what converted or moved the model after it was made
         self._shapes = []            # of each forward pass with gradients: [sequences, tokens], or None
         self._passes = 0             # forward passes with gradients
+        self._without = 0            # and without: evaluation, generation, other models
+        self._copied = []            # weak references to parameters that copy.deepcopy() made
         self._since = 0              # the same since the last step
         self._micro_batches = []     # of each step
         self._syncs = []             # whether each forward pass is followed by a reduction
@@ -56,6 +58,7 @@ class Observer:
             _before(owner, "zero_grad", self._zeroes)
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             _before(owner, "clip_grad_norm_", lambda _, max_norm, *__, **___: self._clips(max_norm))
+        _after(torch.nn.Parameter, "__deepcopy__", lambda copy: self._copied.append(weakref.ref(copy)))
         _before(torch.cuda, "empty_cache", lambda: self._empties())
         _before(torch.cuda.memory, "empty_cache", lambda: self._empties())
 
@@ -64,6 +67,7 @@ class Observer:
     def forward_begins(self, module):
         self._where = "forward"
         if not self._torch.is_grad_enabled():
+            self._without += 1
             return
         with self._careful("batch"):
             self._look_at_batch(module)
@@ -91,6 +95,9 @@ class Observer:
                 self._optimizers[id(optimizer)] = optimizers.described(optimizer)
         if "loop" not in self._facts:
             self._facts["loop"] = loops.running()
+            self._facts["label_smoothing"] = loops.label_smoothing()
+            with self._careful("copies"):
+                self._facts.setdefault("model", {})["copies"] = self._elements_of_copies()
         if self._since:  # of several optimizers the first counts
             self._micro_batches.append(self._since)
             self._since = 0
@@ -158,7 +165,7 @@ class Observer:
             self._syncs.append(strategies.syncs(module))
         if "batch" not in self._facts:
             self._facts["batch"] = {"tensors": batch.shapes(), "attention_mask": batch.mask(self._host_value),
-                                    "labels": "labels" in batch.tensors}
+                                    "labels": batch.has_labels()}
 
     def _look_at_model(self, module):
         self._facts["model"] = {}
@@ -169,6 +176,13 @@ class Observer:
         with self._careful("strategy"):
             self._facts["strategy"] = strategies.described(self._torch, module)
         self._module = weakref.ref(module)
+
+    def _elements_of_copies(self):
+        """Of parameters on the device that were copied and are none of the model's: an EMA, a target, a reference."""
+        model = self._module() if self._copied else None
+        own = {id(parameter) for parameter in model.parameters()} if model is not None else set()
+        alive = [parameter for parameter in (copy() for copy in self._copied) if parameter is not None]
+        return sum(parameter.numel() for parameter in alive if parameter.is_cuda and id(parameter) not in own)
 
     def _where_tensors_are_saved(self):
         """"host" under torch.autograd.graph.save_on_cpu(), the name of other hooks, None without any."""
@@ -198,7 +212,7 @@ class Observer:
         facts["device"] = {**described, "alloc_conf": os.environ.get("PYTORCH_ALLOC_CONF") or
                            os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "")}
         facts["steps"] = {"count": len(self._micro_batches), "micro_batches": self._micro_batches,
-                          "forward_passes": self._passes, "empties_cache": self._emptied}
+                          "forward_passes": self._passes, "without_gradients": self._without, "empties_cache": self._emptied}
         facts.setdefault("batch", {}).update(shapes=self._shapes, keeps_outputs=self._keeps)
         facts.setdefault("model", {}).update(built_on=max(self._built, key=self._built.get, default=None), moved=self._moved,
                                              **({"zero_init": True} if self._in_zero_init else {}))
@@ -245,6 +259,20 @@ def _line_of_script():
     while frame is not None and frame.f_code.co_filename.startswith(ours):
         frame = frame.f_back
     return (frame.f_code, frame.f_lineno) if frame is not None else None
+
+
+def _after(owner, name, note):
+    """Calls note with what each call of owner.name returns."""
+    function = getattr(owner, name)
+
+    @functools.wraps(function)
+    def noted(*args, **kwargs):
+        result = function(*args, **kwargs)
+        with contextlib.suppress(TypeError):
+            note(result)
+        return result
+
+    setattr(owner, name, noted)
 
 
 def _before(owner, name, note):
