@@ -31,8 +31,72 @@ bool are_equal(const Values& values) {
   return std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end();
 }
 
+std::vector<std::int64_t> shape_of_tensor(const ObservedFacts& facts, std::string_view name) {
+  return facts.wholes(fmt::format("batch.tensors.{}", name));
+}
+
+void use_batch(const ObservedFacts& facts, std::string_view name, SourceKeys& keys) {
+  const std::string path = fmt::format("batch.tensors.{}", name);
+  keys.use(path, facts.shown(path), "batch", std::to_string(shape_of_tensor(facts, name).front()));
+}
+
+/// What is fed in the place of tokens, of the sizes of the first batch.
+bool read_other_inputs(const ObservedFacts& facts, SourceKeys& keys) {
+  constexpr double kFrames = 100;     // of a spectrogram, a second (architectures/sizes.py)
+  constexpr double kSamples = 16000;  // of a waveform
+  const auto image = shape_of_tensor(facts, "pixel_values");
+  const auto features = shape_of_tensor(facts, "input_features");
+  const auto wave = shape_of_tensor(facts, "input_values");
+  if (image.size() == 4) {
+    use_batch(facts, "pixel_values", keys);
+    keys.use("batch.tensors.pixel_values", facts.shown("batch.tensors.pixel_values"), "image-size",
+             fmt::format("{}x{}", image[2], image[3]));
+  } else if (features.size() == 3) {
+    use_batch(facts, "input_features", keys);
+    const std::int64_t frames = std::max(features[1], features[2]);
+    keys.use("batch.tensors.input_features", facts.shown("batch.tensors.input_features"),
+             "audio-seconds", fmt::format("{}", static_cast<double>(frames) / kFrames));
+  } else if (wave.size() == 2) {
+    use_batch(facts, "input_values", keys);
+    keys.use("batch.tensors.input_values", facts.shown("batch.tensors.input_values"),
+             "audio-seconds", fmt::format("{}", static_cast<double>(wave[1]) / kSamples));
+  } else {
+    return false;
+  }
+  if (const auto labels = shape_of_tensor(facts, "labels"); labels.size() == 2) {
+    keys.use("batch.tensors.labels", facts.shown("batch.tensors.labels"), "seq",
+             std::to_string(labels[1]));
+  }
+  return true;
+}
+
+/// The labels' length in the first batch, of a model whose decoder reads what an encoder has read.
+void read_target(const ObservedFacts& facts, std::int64_t tokens, SourceKeys& keys) {
+  const auto labels = shape_of_tensor(facts, "labels");
+  const bool has_decoder = facts.flag("model.config.is_encoder_decoder").value_or(false);
+  if (has_decoder && labels.size() == 2 && labels[1] != tokens) {
+    keys.add_not_supported(
+        "batch.tensors.labels", facts.shown("batch.tensors.labels"),
+        fmt::format("simulated with labels of {} tokens, as many as the inputs", tokens));
+  }
+}
+
+constexpr std::int64_t kChoices = 4;  // architectures/inputs.py CHOICES
+
+/// Several sequences an example, one of which is right.
+void read_choices(const ObservedFacts& facts, SourceKeys& keys) {
+  const auto tokens = shape_of_tensor(facts, "input_ids");
+  if (tokens.size() == 3 && tokens[1] != kChoices) {
+    keys.add_not_supported("batch.tensors.input_ids", facts.shown("batch.tensors.input_ids"),
+                           fmt::format("simulated with {} choices an example", kChoices));
+  }
+}
+
 void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
   const std::vector<BatchShape> shapes = shapes_of(facts);
+  if (shapes.empty() && read_other_inputs(facts, keys)) {
+    return;
+  }
   if (shapes.empty()) {
     keys.add_not_supported("batch.tensors", facts.shown("batch.tensors"),
                            "no batch of tokens; give --batch and --seq");
@@ -54,6 +118,8 @@ void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
   const std::string length = are_equal(tokens) ? std::to_string(tokens.front())
                                                : fmt::format("{}", fmt::join(tokens, ","));
   keys.use("batch.shapes", fmt::format("{} tokens", length), "seq", length);
+  read_target(facts, tokens.front(), keys);
+  read_choices(facts, keys);
 }
 
 void read_mask(const ObservedFacts& facts, SourceKeys& keys) {
@@ -82,6 +148,24 @@ void read_outputs(const ObservedFacts& facts, SourceKeys& keys) {
   if (facts.text("loop") == "plain" && facts.flag("batch.labels") == false) {
     keys.add_not_supported("batch.labels", "false",
                            "the script computes the loss itself; give --loss");
+  }
+}
+
+/// What a script does besides its training steps.
+void read_other_work(const ObservedFacts& facts, SourceKeys& keys) {
+  if (const auto passes = facts.whole("steps.without_gradients"); passes.value_or(0) > 0) {
+    keys.add_not_supported("steps.without_gradients", std::to_string(*passes),
+                           "forward passes without gradients: an evaluation, generation or another "
+                           "model, none of which is simulated");
+  }
+  if (const auto copied = facts.whole("model.copies"); copied.value_or(0) > 0) {
+    keys.add_not_supported("model.copies", std::to_string(*copied),
+                           "parameters in copies beside the model (an EMA, a target or a "
+                           "reference), which are not simulated");
+  }
+  if (const auto smoothing = facts.number("label_smoothing"); smoothing.value_or(0) > 0) {
+    keys.add_not_supported("label_smoothing", facts.shown("label_smoothing"),
+                           "Trainer's own loss, which keeps more than the model's");
   }
 }
 
@@ -169,6 +253,7 @@ void read_observed_batches(const ObservedFacts& facts, SourceKeys& keys) {
   read_mask(facts, keys);
   read_outputs(facts, keys);
   read_steps(facts, keys);
+  read_other_work(facts, keys);
   read_checkpointing(facts, keys);
 }
 

@@ -61,12 +61,26 @@ json::object without_origin(json::object config) {
   return config;
 }
 
-/// A known name says the same in one word.
+/// The class that ran. A configuration names the one whose weights were loaded, or none.
+json::object with_class(json::object config, std::string_view name) {
+  constexpr std::string_view kSharded =
+      "FSDP";  // torch 2.15, fully_shard: class FSDPLlamaForCausalLM
+  if (name.starts_with(kSharded)) {
+    name.remove_prefix(kSharded.size());
+  }
+  if (!name.empty()) {
+    config["architectures"] = json::array{name};
+  }
+  return config;
+}
+
+/// A known name says the same in one word, unless the model has another head.
 std::string model_word(const json::object& config, const std::string& file) {
-  const std::string text = json::serialize(without_origin(config));
+  const std::string text = json::serialize(config);
   const ModelSpec spec = model_from_text(text, file);
   const auto preset = std::ranges::find(model_presets(), spec.config, &ModelSpec::config);
-  return preset == model_presets().end() ? text : preset->name;
+  const bool is_known = preset != model_presets().end() && spec.labels == 0;
+  return is_known ? preset->name : text;
 }
 
 void read_config(const ObservedFacts& facts, const std::string& file, SourceKeys& keys) {
@@ -76,8 +90,9 @@ void read_config(const ObservedFacts& facts, const std::string& file, SourceKeys
                            "has no configuration of transformers; give --model", "model");
     return;
   }
-  keys.use("model.config", facts.shown("model.class"), "model",
-           model_word(config->get_object(), file));
+  const json::object model =
+      with_class(without_origin(config->get_object()), facts.text("model.class").value_or(""));
+  keys.use("model.config", facts.shown("model.class"), "model", model_word(model, file));
 }
 
 struct AttentionWord {

@@ -52,6 +52,69 @@ TEST_CASE("observed plan: accelerate's plugin has both versions of FSDP", "[plan
              "framework") != "accelerate-fsdp2");
 }
 
+TEST_CASE("observed plan: the class that ran counts", "[plan][sources]") {
+  const auto model = [](const std::string& name, const std::string& config) {
+    return word(observed(R"("model": {"class": ")" + name + R"(", "config": {)" + config + "}}"),
+                "model");
+  };
+  const std::string untold = R"("model_type": "roberta", "architectures": null)";
+  CHECK_THAT(model("RobertaForTokenClassification", untold),
+             Contains(R"("architectures":["RobertaForTokenClassification"])"));
+  // A checkpoint's configuration names the class whose weights it has.
+  CHECK_THAT(model("BertForQuestionAnswering",
+                   R"("model_type": "bert", "architectures": ["BertForMaskedLM"])"),
+             Contains(R"("architectures":["BertForQuestionAnswering"])"));
+  CHECK(model("GPT2LMHeadModel", R"("model_type": "gpt2")") == "gpt2");
+  CHECK(model("FSDPGPT2LMHeadModel", R"("model_type": "gpt2")") == "gpt2");
+  CHECK_THAT(model("GPT2ForSequenceClassification", R"("model_type": "gpt2")"),
+             Contains("GPT2ForSequenceClassification"));
+}
+
+TEST_CASE("observed plan: batches without tokens", "[plan][sources]") {
+  const auto batch = [](const std::string& tensors) {
+    return observed(R"("batch": {"shapes": [null], "tensors": {)" + tensors + "}}");
+  };
+  const PlanSource image = batch(R"("pixel_values": [8, 3, 224, 192], "labels": [8])");
+  CHECK(word(image, "batch") == "8");
+  CHECK(word(image, "image-size") == "224x192");
+  CHECK(word(image, "seq").empty());
+  const PlanSource speech = batch(R"("input_features": [4, 80, 3000], "labels": [4, 128])");
+  CHECK(word(speech, "batch") == "4");
+  CHECK(word(speech, "audio-seconds") == "30");
+  CHECK(word(speech, "seq") == "128");
+  CHECK(word(batch(R"("input_values": [2, 24000])"), "audio-seconds") == "1.5");
+  CHECK(option_of(batch(R"("x": [2, 3])"), "batch.tensors") == "not supported");
+}
+
+TEST_CASE("observed plan: labels of another length and more choices are told", "[plan][sources]") {
+  const auto batch = [](const std::string& tensors, const std::string& is_encoder_decoder) {
+    return observed(R"("batch": {"shapes": [[8, 512]], "tensors": {)" + tensors +
+                    R"(}}, "model": {"class": "T5", "config": {"model_type": "t5",
+                       "is_encoder_decoder": )" +
+                    is_encoder_decoder + "}}");
+  };
+  const std::string labels = R"("input_ids": [8, 512], "labels": [8, 128])";
+  CHECK(option_of(batch(labels, "true"), "batch.tensors.labels") == "not supported");
+  CHECK(option_of(batch(labels, "false"), "batch.tensors.labels") == "-");
+  CHECK(option_of(batch(R"("input_ids": [8, 512], "labels": [8, 512])", "true"),
+                  "batch.tensors.labels") == "-");
+  CHECK(option_of(batch(R"("input_ids": [8, 5, 512])", "false"), "batch.tensors.input_ids") ==
+        "not supported");
+  CHECK(option_of(batch(R"("input_ids": [8, 4, 512])", "false"), "batch.tensors.input_ids") == "-");
+}
+
+TEST_CASE("observed plan: work besides the training steps is told", "[plan][sources]") {
+  const PlanSource source = observed(R"("steps": {"without_gradients": 7},
+      "model": {"copies": 1000}, "label_smoothing": 0.1)");
+  for (const char* key : {"steps.without_gradients", "model.copies", "label_smoothing"}) {
+    CAPTURE(key);
+    CHECK(option_of(source, key) == "not supported");
+  }
+  const PlanSource plain = observed(R"("steps": {"without_gradients": 0}, "label_smoothing": 0.0,
+      "model": {"copies": 0})");
+  CHECK(option_of(plain, "steps.without_gradients") == "-");
+}
+
 TEST_CASE("observed plan: a compiled model stays compiled", "[plan][sources]") {
   CHECK(word(observed(R"("model": {"compiled": true})"), "compile") == "true");
   CHECK(word(observed(R"("model": {"compiled": false})"), "compile").empty());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "traces/overloaded.hpp"
 #include "workloads/plan/catalog/flat_config.hpp"
 #include "workloads/plan/catalog/parameter_list.hpp"
+#include "workloads/plan/model/classification.hpp"
 #include "workloads/plan/model/families/all_families.hpp"
 #include "workloads/plan/model/json_fields.hpp"
 #include "workloads/plan/model/model_problems.hpp"
@@ -146,16 +148,68 @@ void check_published(JsonFields& fields) {
   }
 }
 
-/// Only language models have the head and the loss that are simulated.
-void refuse_other_heads(JsonFields& fields) {
-  const std::string name = class_name(fields);
-  for (const std::string_view task :
-       {"SequenceClassification", "TokenClassification", "QuestionAnswering", "DoubleHeads"}) {
-    if (name.find(task) != std::string_view::npos) {
-      fields.add_gap("architectures",
-                     "names a model without a language-model head, which is not supported");
-    }
+bool has_part(std::string_view name, std::string_view part) {
+  return name.find(part) != std::string_view::npos;
+}
+
+constexpr std::int64_t kMostLabels = 1'000'000;  // as --num-labels takes them
+
+/// Outputs of a head that sorts sequences: num_labels, or the number of names for them, or 2
+/// (transformers 5.24, configuration_utils.py PreTrainedConfig.num_labels).
+int number_of_labels(JsonFields& fields) {
+  std::int64_t given = 0;
+  fields.read(given, "num_labels");
+  const json::value* const names = fields.find("id2label");
+  const bool is_named = names != nullptr && names->is_object();
+  const std::int64_t named = is_named ? std::ssize(names->get_object()) : 2;
+  return static_cast<int>(std::min(given > 0 ? given : named, kMostLabels));
+}
+
+/// Whether the loss is a cross entropy of classes: of one class it is the mean of squares, and
+/// several at a time have a loss of their own (loss/loss_utils.py ForSequenceClassificationLoss).
+bool sorts_into_classes(JsonFields& fields) {
+  const std::string kind = fields.text("problem_type");
+  return number_of_labels(fields) > 1 && (kind.empty() || kind == "single_label_classification");
+}
+
+struct HeadOfFamily {
+  std::string_view family;
+  std::string_view head;
+};
+
+/// What the names of the classes have whose head and loss the generator has, where it is not
+/// ForCausalLM or, as in GPT2LMHeadModel, LMHead.
+constexpr std::array kOtherHeads{HeadOfFamily{"bert", "ForMaskedLM"},
+                                 HeadOfFamily{"t5", "ForConditionalGeneration"},
+                                 HeadOfFamily{"t5", "WithLMHead"}};  // its name before 4.0
+
+bool is_language_model(std::string_view family, std::string_view name) {
+  const bool has_other =
+      std::ranges::find(kOtherHeads, family, &HeadOfFamily::family) != kOtherHeads.end();
+  if (!has_other) {
+    return has_part(name, "ForCausalLM") || has_part(name, "LMHead");
   }
+  return std::ranges::any_of(kOtherHeads, [&](const HeadOfFamily& row) {
+    return row.family == family && has_part(name, row.head);
+  });
+}
+
+/// The labels of the class that the file names: 0 for the language model. Another head is a gap.
+int read_head(const Family& family, JsonFields& fields) {
+  const std::string name = class_name(fields);
+  if (name.empty() || is_language_model(family.name, name)) {
+    return 0;
+  }
+  if (name.ends_with("ForSequenceClassification") && can_classify(family.name) &&
+      sorts_into_classes(fields)) {
+    return number_of_labels(fields);
+  }
+  fields.add_gap(
+      "architectures",
+      fmt::format("names {}, and of this family the simulation has only the model with a "
+                  "language-model head (for that, delete the key)",
+                  name));
+  return 0;
 }
 
 void throw_problems(std::string_view source, const std::vector<std::string>& problems) {
@@ -242,9 +296,9 @@ ModelSpec read_hf(const json::object& object, const std::string& path, std::stri
     return read_without_family(object, source);
   }
   check_published(fields);
-  refuse_other_heads(fields);
   ModelSpec spec{fields.text("_name_or_path"), std::string(source), read_config(*family, fields),
                  left_to_family(*family, fields)};
+  spec.labels = read_head(*family, fields);
   add_family_gaps(spec.config, gaps);
   if (coverage == Coverage::any && problems.empty() && !gaps.empty() &&
       object.contains("model_type")) {

@@ -37,12 +37,6 @@ constexpr std::array kAttentionRules{
          "attention {attention}: transformers implements only eager attention for {family}; use "
          "eager"},
     Rule{[](const PlanFacts& f) {
-           return f.plan->attention_mask == AttentionMask::padded &&
-                  has_field(f.plan->model.config, FieldRole::decoder_layers);
-         },
-         "attention-mask padded: not supported yet by the simulation for models with an encoder; "
-         "use full"},
-    Rule{[](const PlanFacts& f) {
            return f.plan->experts == Experts::grouped_mm && torch_is_before(f, {2, 9});
          },
          "experts grouped_mm: PyTorch has grouped products since 2.9; use eager or batched_mm, or "

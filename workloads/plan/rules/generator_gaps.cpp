@@ -97,12 +97,22 @@ constexpr std::array kPartsOfClassification{
     Part{[](const PlanFacts& f) { return f.plan->experts == Experts::deepspeed; },
          "experts deepspeed"}};
 
+bool has_encoder(const PlanFacts& f) {
+  return family_name(f.plan->model) == "bert" ||
+         has_field(f.plan->model.config, FieldRole::decoder_layers);
+}
+
 constexpr std::array kGeneratorGaps{
+    Rule{[](const PlanFacts& f) {
+           return f.plan->attention_mask == AttentionMask::padded && has_encoder(f);
+         },
+         "attention-mask padded: the simulation lacks padded batches of models with an encoder; "
+         "use --engine torch, or full"},
     Rule{[](const PlanFacts& f) {
            return f.plan->model.labels > 0 && !can_classify(family_name(f.plan->model));
          },
          "num-labels: the simulation has no ...ForSequenceClassification of this family; use "
-         "--engine torch with a config.json whose architectures name it, or num-labels 0"},
+         "--engine torch, or num-labels 0"},
     Rule{[](const PlanFacts& f) { return f.plan->model.labels > 0; },
          "num-labels with {asked}: the simulation has ...ForSequenceClassification in plain loops "
          "around transformers' models; omit {asked}, or use num-labels 0",

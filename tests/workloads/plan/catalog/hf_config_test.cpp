@@ -6,6 +6,7 @@
 
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "tests/support/temp_dir.hpp"
 #include "tests/workloads/plan/catalog/model_text.hpp"
@@ -200,7 +201,7 @@ TEST_CASE("config.json: weights that bitsandbytes published", "[models]") {
 
 TEST_CASE("config.json: what is not simulated is refused, not ignored", "[models]") {
   CHECK_THAT(model_text_error(
-                 R"({"model_type": "llama", "architectures": ["LlamaForSequenceClassification"]})"),
+                 R"({"model_type": "llama", "architectures": ["LlamaForTokenClassification"]})"),
              Contains("language-model head"));
   const auto problems =
       model_problems(model_from_text(R"({"model_type": "mixtral", "router_jitter_noise": 0.1,
@@ -218,10 +219,39 @@ TEST_CASE("config.json: a sound configuration that the generator lacks is left t
   CHECK_THAT(gap_of(R"({"model_type": "llama", "hidden_act": "mish"})"), Contains("\"mish\""));
   CHECK_THAT(gap_of(R"({"model_type": "olmo", "clip_qkv": 8.0})"), Contains("clip_qkv is 8"));
   CHECK_THAT(gap_of(R"({"model_type": "llama",
-                        "architectures": ["LlamaForSequenceClassification"]})"),
-             Contains("language-model head"));
+                        "architectures": ["LlamaForTokenClassification"]})"),
+             Contains("names LlamaForTokenClassification") && Contains("language-model head"));
   CHECK_THROWS_WITH(model_from_text(R"({"model_type": "llama", "hidden_size": "big"})", "t.json"),
                     Contains("hidden_size is"));
+}
+
+TEST_CASE("config.json: the head is that of the class that it names", "[models]") {
+  const auto read = [](const std::string& type, const std::string& name, const std::string& more) {
+    return model_from_text(
+        fmt::format(R"({{"model_type": "{}", "architectures": ["{}"]{}}})", type, name, more),
+        "test.json");
+  };
+  CHECK(read("llama", "LlamaForCausalLM", "").labels == 0);
+  CHECK(read("gpt2", "GPT2LMHeadModel", "").labels == 0);
+  CHECK(read("llama", "LlamaForSequenceClassification", "").labels == 2);
+  CHECK(read("bert", "BertForSequenceClassification", R"(, "num_labels": 5)").labels == 5);
+  CHECK(read("gpt2", "GPT2ForSequenceClassification",
+             R"(, "id2label": {"0": "a", "1": "b", "2": "c"})")
+            .labels == 3);
+  // Losses that are no cross entropy of classes, and heads that the generator lacks.
+  const auto is_left = [&](const std::string& type, const std::string& name,
+                           const std::string& more = "") {
+    return is_other(read(type, name, more).config);
+  };
+  CHECK(is_left("llama", "LlamaForSequenceClassification", R"(, "num_labels": 1)"));
+  CHECK(is_left("llama", "LlamaForSequenceClassification",
+                R"(, "problem_type": "multi_label_classification")"));
+  CHECK(is_left("bert", "BertLMHeadModel"));
+  CHECK(is_left("bert", "BertModel"));
+  CHECK(is_left("gpt2", "GPT2DoubleHeadsModel"));
+  CHECK(is_left("t5", "T5EncoderModel"));
+  CHECK_FALSE(is_left("bert", "BertForMaskedLM"));
+  CHECK_FALSE(is_left("t5", "T5ForConditionalGeneration"));
 }
 
 TEST_CASE("config.json: which layers of a decoder have a window or positions", "[models]") {

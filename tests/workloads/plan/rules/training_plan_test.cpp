@@ -503,6 +503,21 @@ TEST_CASE("plan: cuDNN's attention has heads of 256 on Hopper since 2.15", "[pla
   CHECK(plan_problems(plan).empty());
 }
 
+TEST_CASE("plan: padded batches of models with an encoder are left to PyTorch", "[plan]") {
+  const auto gaps_of = [](std::string_view model) {
+    TrainingPlan plan = plan_of(model);
+    plan.attention_mask = AttentionMask::padded;
+    CHECK(plan_problems(plan).empty());
+    return generator_gaps(plan);
+  };
+  for (const char* model : {"bert-base", "t5-small"}) {
+    CAPTURE(model);
+    REQUIRE(gaps_of(model).size() == 1);
+    CHECK_THAT(gaps_of(model).front(), Contains("attention-mask padded") && Contains("torch"));
+  }
+  CHECK(gaps_of("gpt2").empty());
+}
+
 TEST_CASE("plan: what the simulation lacks of LOMO and Megatron's Muon is named", "[plan]") {
   TrainingPlan adapters = plan_of("gpt2");
   adapters.optimizer.kind = OptimizerKind::adalomo;
