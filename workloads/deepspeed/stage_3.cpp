@@ -235,7 +235,8 @@ void Stage3::make_masters() {
   }
 }
 
-// 0.19.8: fp32 partitions on the GPU need no copy.
+// 0.19.8 means to take fp32 partitions on the GPU as they are, but compares their device with its
+// name, a string, which no device equals: they are copied, too.
 Tensor Stage3::made_master(const SubGroup& sub_group) const {
   if (sub_group.is_on_nvme) {  // between steps it takes no memory
     return eager::empty_on(runtime_, sub_group.place, {0}, DType::fp32);
@@ -246,9 +247,6 @@ Tensor Stage3::made_master(const SubGroup& sub_group) const {
   }
   if (!is_recent_deepspeed(plan_.versions)) {
     return widened(cloned(moved(sub_group.flat, sub_group.place)));
-  }
-  if (!offloads_ && !offloads_params_ && dtype_ == DType::fp32) {
-    return eager::alias(sub_group.flat);
   }
   return cloned(moved_as_fp32(sub_group.flat, sub_group.place));
 }

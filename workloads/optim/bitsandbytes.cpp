@@ -118,8 +118,15 @@ bool is_quantized(const Slot& slot, const StateLayout& layout) {
   return layout.bits == 8 && slot.param.numel() >= kMin8bitSize;
 }
 
-void init_state(Slot& slot, const StateLayout& layout, std::vector<Tensor>& maps) {
-  const bool quantizes = is_quantized(slot, layout);
+// A target of these optimizers has an override in GlobalOptimManager: {"optim_bits": 32}. GaLore's
+// are those that it projects.
+bool keeps_wide_states(const Slot& slot, OptimizerKind kind) {
+  return slot.param->is_target && kind != OptimizerKind::galore_adamw_8bit;
+}
+
+void init_state(const Update& update, Slot& slot, const StateLayout& layout) {
+  std::vector<Tensor>& maps = *update.maps;
+  const bool quantizes = is_quantized(slot, layout) && !keeps_wide_states(slot, update.kind);
   if (quantizes) {
     make_maps(maps, slot, layout.states);
     if (layout.is_first_doubled) {
@@ -139,7 +146,7 @@ void init_state(Slot& slot, const StateLayout& layout, std::vector<Tensor>& maps
 // init_state, update_step and the wait after it.
 void update_slot(const Update& update, Slot& slot, const StateLayout& layout) {
   if (!slot.is_initialized) {
-    init_state(slot, layout, *update.maps);
+    init_state(update, slot, layout);
   }
   if (layout.limits_norm && !is_quantized(slot, layout)) {
     norm(cast(slot.param, DType::fp32));

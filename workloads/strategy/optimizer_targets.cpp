@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/plan/training_plan.hpp"
+
 namespace highwater {
 namespace {
 
@@ -29,6 +31,15 @@ void mark_optimizer_targets(nn::Module& model, OptimizerKind kind) {
     parameter.tensor->is_target = kind == OptimizerKind::muon
                                       ? is_matrix_of_layer(parameter)
                                       : parameter.layer == nn::LayerKind::linear;
+  }
+}
+
+void mark_wide_states(nn::Module& model, const TrainingPlan& plan) {
+  if (!runs_trainer(plan.framework) || has_targets(plan.optimizer.kind)) {
+    return;
+  }
+  for (const nn::NamedTensor& parameter : nn::named_parameters(model)) {
+    parameter.tensor->is_target = parameter.layer == nn::LayerKind::embedding;
   }
 }
 

@@ -62,6 +62,7 @@ bool brings_model_to_device(const TrainingPlan& plan) {
 
 std::unique_ptr<Strategy> make_strategy(models::LanguageModel& model, const TrainingPlan& plan) {
   mark_optimizer_targets(model, plan.optimizer.kind);
+  mark_wide_states(model, plan);
   const StrategyRow& row = only_row(strategy_rows(), plan);
   if (row.make == nullptr) {
     return std::make_unique<TorchStrategy>(model.runtime(), plan, make_wrapper(model, plan));

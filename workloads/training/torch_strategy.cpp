@@ -18,6 +18,16 @@ int group_count(const Optimizer& optimizer) {
   return updates_by_hooks(optimizer.kind) ? 1 : optimizer.param_groups;
 }
 
+// transformers 5.24, training_args.py: weight_decay=0.0, so that the first of Trainer's two groups
+// decays as little as the second: as one group does.
+Optimizer optimizer_of(const TrainingPlan& plan) {
+  Optimizer optimizer = plan.optimizer;
+  if (runs_trainer(plan.framework)) {
+    optimizer.param_groups = 1;
+  }
+  return optimizer;
+}
+
 }  // namespace
 
 TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
@@ -25,8 +35,8 @@ TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
     : runtime_(runtime),
       plan_(plan),
       wrapper_(std::move(wrapper)),
-      optimizer_(runtime, plan.optimizer, wrapper_->parameter_groups(group_count(plan.optimizer)),
-                 wrapper_->resharding()) {
+      optimizer_(runtime, optimizer_of(plan),
+                 wrapper_->parameter_groups(group_count(plan.optimizer)), wrapper_->resharding()) {
   if (scales_gradients(plan)) {
     scaler_.emplace(runtime, [this](const Tensor& found) { wrapper_->share_found_inf(found); });
   }

@@ -233,6 +233,14 @@ TEST_CASE("zero: gradients are whole parameters in stage 2", "[workloads][zero]"
   CHECK(bytes_of(of_stage_3, Category::gradient) == 2 * kElements / 4);
 }
 
+// DeepSpeed 0.19.8, stage3.py _create_fp32_partitions: `device == self.device` compares with a name.
+TEST_CASE("zero: stage 3 in fp32 has copies of its partitions, too", "[workloads][zero]") {
+  TrainingPlan plan = sharded(DataParallel::zero3);
+  plan.precision = Precision::fp32;
+  CHECK(bytes_of(living_at(plan, "data"), Category::parameter) == 4 * kElements / 4);
+  CHECK(bytes_of(living_at(plan, "data"), Category::optimizer_state) == 12 * kElements / 4);
+}
+
 TEST_CASE("zero: overlapping costs a second bucket in stages 1 and 2", "[workloads][zero]") {
   TrainingPlan plan = sharded(DataParallel::zero2);
   plan.parallel.zero.reduce_bucket_size = 10'000'000;  // more than all activations

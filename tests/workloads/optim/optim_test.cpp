@@ -140,6 +140,25 @@ TEST_CASE("optim: 8-bit AdamW quantizes tensors of 4096 values in blocks of 256"
   CHECK(steps[1].empty());
 }
 
+// transformers 5.24, trainer.py create_optimizer: {"optim_bits": 32} for embeddings. A state of 20,000
+// bytes instead of 5,000 and the maxima of 20 blocks.
+TEST_CASE("optim: a parameter may keep wide states beside an 8-bit optimizer", "[optim]") {
+  Model model({{{100, 50}, DType::bf16}, {{4096}, DType::fp32}});
+  model.params[0]->is_target = true;
+  const auto steps = steps_of(model, {.kind = lion_8bit}, {model.params}, 1);
+  CHECK(steps[0] == "+20000 +1024 +4096 +64");
+}
+
+TEST_CASE("optim: without weight decay there are no copies of the gradients", "[optim]") {
+  const auto first_step = [](int decaying) {
+    auto model = two_parameters();
+    const Optimizer choice{.kind = rmsprop, .param_groups = decaying};
+    return steps_of(model, choice, {{model.params[0]}, {model.params[1]}}, 1)[0];
+  };
+  CHECK(tally(first_step(2)).allocated == "+400+400+400+40+40");
+  CHECK(tally(first_step(1)).allocated == "+400+400+40+40");
+}
+
 // PyTorch 2.15, torchao 0.18; what its compiler makes and frees at the first step is left out.
 TEST_CASE("optim: torchao codes tensors of 4096 values that blocks divide", "[optim]") {
   const std::map<OptimizerKind, std::string> first_steps{

@@ -44,6 +44,12 @@ bool shards_by_accelerate(const TrainingPlan& plan) {
   return runs_accelerate(plan.framework) && is_sharded && is_mixed;
 }
 
+/// The same with mixed_precision fp16.
+bool shards_fp16_by_accelerate(const TrainingPlan& plan) {
+  const bool is_sharded = is_fsdp1(plan.parallel) || is_fsdp2(plan.parallel);
+  return runs_accelerate(plan.framework) && is_sharded && plan.precision == Precision::amp_fp16;
+}
+
 bool runs_over_grid(const TrainingPlan& plan) {
   return splits_over_grid(plan.parallel);
 }
@@ -167,6 +173,8 @@ constexpr std::array kImpliedDefaults{
     // accelerate 1.15, utils/dataclasses.py: FullyShardedDataParallelPlugin.set_mixed_precision.
     ImpliedDefault{"param-dtype", shards_by_accelerate, "bf16"},
     ImpliedDefault{"reduce-dtype", shards_by_accelerate, "bf16"},
+    ImpliedDefault{"param-dtype", shards_fp16_by_accelerate, "fp16"},
+    ImpliedDefault{"reduce-dtype", shards_fp16_by_accelerate, "fp16"},
     // accelerate 1.15, utils/dataclasses.py FullyShardedDataParallelPlugin; transformers 5.23,
     // training_args.py _process_fsdp_args: NO_PREFETCH.
     ImpliedDefault{"backward-prefetch",

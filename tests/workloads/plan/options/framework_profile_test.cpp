@@ -82,6 +82,17 @@ TEST_CASE("framework: Trainer's groups, clipping and DDP follow the run", "[plan
   CHECK_FALSE(with({{"dp", "2"}, {"checkpoint", "full"}}).parallel.ddp.find_unused);
 }
 
+// accelerate 1.15, utils/dataclasses.py set_mixed_precision: the type of both.
+TEST_CASE("framework: Trainer's fp16 is fully_shard's own mixed precision", "[plan][framework]") {
+  const TrainingPlan plan = plan_with({{"framework", "trainer"},
+                                       {"precision", "amp-fp16"},
+                                       {"dp", "2"},
+                                       {"dp-kind", "fsdp2"}});
+  CHECK(plan.parallel.fsdp.param_dtype == DType::fp16);
+  CHECK(plan.parallel.fsdp.reduce_dtype == DType::fp16);
+  CHECK_FALSE(runs_autocast(plan));
+}
+
 TEST_CASE("framework: Trainer leaves the cache on before transformers 5", "[plan][framework]") {
   const auto with = [](const char* transformers) {
     return plan_with({{"framework", "trainer"}, {"transformers", transformers}});
