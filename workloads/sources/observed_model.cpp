@@ -7,6 +7,7 @@
 #include "traces/error.hpp"
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/catalog/presets.hpp"
+#include "workloads/plan/model/other_model.hpp"
 #include "workloads/sources/observed_parts.hpp"
 
 namespace highwater {
@@ -74,12 +75,14 @@ json::object with_class(json::object config, std::string_view name) {
   return config;
 }
 
-/// A known name says the same in one word, unless the model has another head.
+/// A known name says the same in one word, unless the model has another head. Of a model without a
+/// family only some sizes are known here, so that two may look alike.
 std::string model_word(const json::object& config, const std::string& file) {
   const std::string text = json::serialize(config);
   const ModelSpec spec = model_from_text(text, file);
   const auto preset = std::ranges::find(model_presets(), spec.config, &ModelSpec::config);
-  const bool is_known = preset != model_presets().end() && spec.labels == 0;
+  const bool is_known =
+      preset != model_presets().end() && spec.labels == 0 && !is_other(spec.config);
   return is_known ? preset->name : text;
 }
 

@@ -60,6 +60,12 @@ TEST_CASE("observed plan: the class that ran counts", "[plan][sources]") {
   const std::string untold = R"("model_type": "roberta", "architectures": null)";
   CHECK_THAT(model("RobertaForTokenClassification", untold),
              Contains(R"("architectures":["RobertaForTokenClassification"])"));
+  // As large as roberta-base, which is one for masked words.
+  CHECK_THAT(model("RobertaForTokenClassification",
+                   R"("model_type": "roberta", "hidden_size": 768, "num_hidden_layers": 12,
+                      "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265,
+                      "max_position_embeddings": 514, "type_vocab_size": 1)"),
+             Contains(R"("architectures":["RobertaForTokenClassification"])"));
   // A checkpoint's configuration names the class whose weights it has.
   CHECK_THAT(model("BertForQuestionAnswering",
                    R"("model_type": "bert", "architectures": ["BertForMaskedLM"])"),
