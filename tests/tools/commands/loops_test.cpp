@@ -81,7 +81,7 @@ TEST_CASE("loops: fully_shard over tensor parallelism has the peaks of the recor
               {}, {.transformers = "5.24"});
 }
 
-TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][framework]") {
+TEST_CASE("loops: what one types first has the peaks of the recording", "[cli][framework][long]") {
   const auto [recording, options] = GENERATE(table<std::string, std::string>({
       {"script-gpt2", "gpt2.json --batch 2 --seq 256 --init device"},
       {"script-llama-bf16", "llama.json --batch 2 --seq 512 --precision bf16"},

@@ -53,7 +53,7 @@ boost::json::object recorded(const Case& each) {
 }  // namespace
 
 TEST_CASE("naive split: every family has the peaks and the requests of its recording",
-          "[cli][framework]") {
+          "[cli][framework][long]") {
   const std::vector<Case> cases = recorded_cases();
   REQUIRE(cases.size() > 80);
   for (const Case& each : cases) {

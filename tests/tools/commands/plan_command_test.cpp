@@ -55,7 +55,7 @@ TEST_CASE("plan: the algorithm's two endings are told apart", "[cli][plan]") {
              Contains("the algorithm's last line selects CPU offloading"));
 }
 
-TEST_CASE("plan: states above a GPU are named, as no smaller batch helps", "[cli][plan]") {
+TEST_CASE("plan: states above a GPU are named, as no smaller batch helps", "[cli][plan][long]") {
   // fp32 throughout: 4 bytes each of parameter, gradient and two moments.
   const std::string options = "plan --seq 64 --precision bf16 --gpus 1 --model ";
   const auto states = [](const boost::json::value& plan) {

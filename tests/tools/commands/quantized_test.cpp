@@ -232,7 +232,8 @@ TEST_CASE("quantised: a mixture of transformers 4 is a list of linear layers", "
 // axolotl 0.19, loaders/model.py _build_model: nothing is on the GPU before it is sharded. By hand,
 // of 8.03 billion parameters over 8 ranks: 0.4 GB of codes, 0.1 GB of scales, which stay whole, and
 // while the model is prepared the embedding and the head, 1.05 GB each, beside their shards.
-TEST_CASE("quantised: fully_shard of a model that was quantised on the host", "[cli][quantized]") {
+TEST_CASE("quantised: fully_shard of a model that was quantised on the host",
+          "[cli][quantized][long]") {
   const auto loads = [](const std::string& init) {
     const auto run = json_of(
         "simulate --model llama-3-8b --framework trainer --precision bf16+amp --quantize nf4 "
@@ -251,7 +252,8 @@ TEST_CASE("quantised: fully_shard of a model that was quantised on the host", "[
 // transformers 4.46.3, modeling_utils.py _load_state_dict_into_meta_model: under FSDP each weight
 // leaves the GPU once it is quantised; 5.24 keeps all of them: half a byte for each of the 12.7
 // billion elements in Llama 2 13B's blocks, 5.9 GiB.
-TEST_CASE("quantised: what a rank of FSDP1 loads depends on transformers", "[cli][quantized]") {
+TEST_CASE("quantised: what a rank of FSDP1 loads depends on transformers",
+          "[cli][quantized][long]") {
   const auto loads = [](const std::string& releases) {
     const auto run = json_of(
         "simulate --model llama-2-13b --framework trl-sft --precision bf16+amp --quantize nf4 "
@@ -446,7 +448,7 @@ TEST_CASE("quantised: plain loops make the recorded requests in their order", "[
   }
 }
 
-TEST_CASE("quantised: all four peaks are those of the recording", "[cli][quantized]") {
+TEST_CASE("quantised: all four peaks are those of the recording", "[cli][quantized][long]") {
   for (const Case& run : all_cases()) {
     check_peaks(run);
   }

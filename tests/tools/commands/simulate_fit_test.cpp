@@ -52,7 +52,7 @@ TEST_CASE("simulate: what does not fit is told what it needs, and that much serv
   CHECK(simulate_json("--model gpt2").at("needed_bytes").is_null());
 }
 
-TEST_CASE("simulate: remedies are what their own simulation says", "[cli][simulate]") {
+TEST_CASE("simulate: remedies are what their own simulation says", "[cli][simulate][long]") {
   const std::string base = "simulate --model " HIGHWATER_TEST_DATA "/loops/llama.json --seq 512 ";
   for (const std::string capacity : {"800MiB", "600MiB", "450MiB"}) {
     const Object run = json_of(base + "--batch 4 --capacity " + capacity);
@@ -279,7 +279,7 @@ TEST_CASE("simulate: what fits without a key that adds memory is not known to fi
              Contains("not known whether it fits: simulated without label_smoothing_factor"));
 }
 
-TEST_CASE("simulate: nothing that adds memory makes fit what does not", "[cli][simulate]") {
+TEST_CASE("simulate: nothing that adds memory makes fit what does not", "[cli][simulate][long]") {
   CHECK_THAT(from_line(kAdding, {"--capacity", "500MiB"}).out, StartsWith("DOES NOT FIT in "));
   CHECK_FALSE(from_line_json(kAdding, {"--capacity", "500MiB"}).at("fits").as_bool());
 }

@@ -84,7 +84,8 @@ std::string with_value(const SolvedCase& question, const std::string& option,
 
 }  // namespace
 
-TEST_CASE("solve: each answer fits when simulated, and the next value does not", "[cli][solve]") {
+TEST_CASE("solve: each answer fits when simulated, and the next value does not",
+          "[cli][solve][long]") {
   for (const SolvedCase& each : solved_cases()) {
     const auto answer =
         json_of(fmt::format("plan --for {} {} {}", each.field, each.plan, each.memory));
@@ -126,7 +127,7 @@ TEST_CASE("solve: the line under the answer simulates the solved plan", "[cli][s
         answer.at("fields").at(0).at("peak_reserved_bytes"));
 }
 
-TEST_CASE("solve: without a strategy GPUs are counted over all of them", "[cli][solve]") {
+TEST_CASE("solve: without a strategy GPUs are counted over all of them", "[cli][solve][long]") {
   const std::string plan =
       R"(--model {"model_type":"llama","hidden_size":1024,"intermediate_size":2752,)"
       R"("num_hidden_layers":4,"num_attention_heads":16,"vocab_size":32000} )"

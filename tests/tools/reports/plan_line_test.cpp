@@ -109,7 +109,8 @@ TEST_CASE("plan line: pasted, it has the peak of its row", "[cli][plan]") {
 }
 
 // Ranks that hold equally much, and steps of many micro-batches, reserve unequally here.
-TEST_CASE("plan line: rows of a large model have the peaks of their whole jobs", "[cli][plan]") {
+TEST_CASE("plan line: rows of a large model have the peaks of their whole jobs",
+          "[cli][plan][long]") {
   const test::TempDir folder;
   const std::string model = (folder / "config.json").string();
   write_llama(model, 8);

@@ -233,7 +233,8 @@ TEST_CASE("zero: gradients are whole parameters in stage 2", "[workloads][zero]"
   CHECK(bytes_of(of_stage_3, Category::gradient) == 2 * kElements / 4);
 }
 
-// DeepSpeed 0.19.8, stage3.py _create_fp32_partitions: `device == self.device` compares with a name.
+// DeepSpeed 0.19.8, stage3.py _create_fp32_partitions: `device == self.device` compares with a
+// name.
 TEST_CASE("zero: stage 3 in fp32 has copies of its partitions, too", "[workloads][zero]") {
   TrainingPlan plan = sharded(DataParallel::zero3);
   plan.precision = Precision::fp32;

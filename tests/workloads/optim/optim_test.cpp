@@ -140,8 +140,8 @@ TEST_CASE("optim: 8-bit AdamW quantizes tensors of 4096 values in blocks of 256"
   CHECK(steps[1].empty());
 }
 
-// transformers 5.24, trainer.py create_optimizer: {"optim_bits": 32} for embeddings. A state of 20,000
-// bytes instead of 5,000 and the maxima of 20 blocks.
+// transformers 5.24, trainer.py create_optimizer: {"optim_bits": 32} for embeddings. A state of
+// 20,000 bytes instead of 5,000 and the maxima of 20 blocks.
 TEST_CASE("optim: a parameter may keep wide states beside an 8-bit optimizer", "[optim]") {
   Model model({{{100, 50}, DType::bf16}, {{4096}, DType::fp32}});
   model.params[0]->is_target = true;

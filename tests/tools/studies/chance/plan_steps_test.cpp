@@ -108,7 +108,7 @@ void require_same(const std::vector<Event>& stitched, const std::vector<Event>& 
 }  // namespace
 
 TEST_CASE("plan steps: pieces are the run of the same lengths, operation by operation",
-          "[chance]") {
+          "[chance][long]") {
   const std::string options = GENERATE(
       "framework=hf", "framework=hf zero-grad-at=start",
       "framework=hf zero-grad-at=start set-to-none=false",

@@ -420,7 +420,7 @@ TEST_CASE("strategies: what keeps whole what a row of the same program shards is
   }
 }
 
-TEST_CASE("least memory: no simulation goes below it", "[cli][plan]") {
+TEST_CASE("least memory: no simulation goes below it", "[cli][plan][long]") {
   for (const char* model : {"llama-160m", "gpt2", "mixtral-small", "t5-small"}) {
     TrainingPlan plan = base(model);
     plan.attention = supports_sdpa(plan) ? Attention::sdpa : Attention::eager;

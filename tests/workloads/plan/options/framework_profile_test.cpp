@@ -84,10 +84,8 @@ TEST_CASE("framework: Trainer's groups, clipping and DDP follow the run", "[plan
 
 // accelerate 1.15, utils/dataclasses.py set_mixed_precision: the type of both.
 TEST_CASE("framework: Trainer's fp16 is fully_shard's own mixed precision", "[plan][framework]") {
-  const TrainingPlan plan = plan_with({{"framework", "trainer"},
-                                       {"precision", "amp-fp16"},
-                                       {"dp", "2"},
-                                       {"dp-kind", "fsdp2"}});
+  const TrainingPlan plan = plan_with(
+      {{"framework", "trainer"}, {"precision", "amp-fp16"}, {"dp", "2"}, {"dp-kind", "fsdp2"}});
   CHECK(plan.parallel.fsdp.param_dtype == DType::fp16);
   CHECK(plan.parallel.fsdp.reduce_dtype == DType::fp16);
   CHECK_FALSE(runs_autocast(plan));
