@@ -92,7 +92,7 @@ TEST_CASE("trainer: a vision tower beside the model is refused", "[plan][sources
   const std::string line =
       "torchrun train_mem.py --model_name_or_path lmsys/vicuna-7b-v1.5 --bf16 --vision_tower ";
   CHECK_THROWS_WITH(of_line(line + "openai/clip-vit-large-patch14-336"), Contains("vision_tower"));
-  CHECK(test::source_words(of_line(line + "none"), {"model"}) == "llama-2-7b");
+  CHECK(test::source_words(of_line(line + "none"), {"model"}) == "lmsys/vicuna-7b-v1.5");
 }
 
 TEST_CASE("trainer: words without a name do not tell whose they are", "[plan][sources]") {
