@@ -26,5 +26,5 @@ if [ $# -gt 0 ]; then
 fi
 
 run_tests dev
-tools/tidy.sh  # at most four minutes
+tools/tidy.sh  # at most two minutes
 run_tests asan

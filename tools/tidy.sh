@@ -3,7 +3,7 @@
 #   tools/tidy.sh              lines changed since the main branch (there: by the last commit)
 #   tools/tidy.sh --all        every source, for hours
 #   tools/tidy.sh FILE...      these sources
-# A source takes 5 to 15 seconds, newest first. HIGHWATER_TIDY_MINUTES (default 4) ends a run over
+# A source takes 5 to 15 seconds, newest first. HIGHWATER_TIDY_MINUTES (default 2) ends a run over
 # changed lines; sources left out are counted. HIGHWATER_TIDY_BASE names another commit to compare with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -44,7 +44,7 @@ tidy_one() {
 
 TIDY_LINES=$(mktemp)
 trap 'rm -f "$TIDY_LINES"' EXIT
-TIDY_END=$(($(date +%s) + ${HIGHWATER_TIDY_MINUTES:-4} * 60))
+TIDY_END=$(($(date +%s) + ${HIGHWATER_TIDY_MINUTES:-2} * 60))
 case "${1:-}" in
   '')
     since=${HIGHWATER_TIDY_BASE:-$(base)}
