@@ -68,10 +68,19 @@ const Gpu& gpu_called(const std::string& name) {
 
 namespace {
 
-/// What the recorder did not tell is known to be of no consequence where the rest explains the
-/// recording.
+/// Whether a plan of the words `given` is the one that was recorded, on whatever GPU.
+bool is_as_recorded(const OptionWords& given, const RecordedPlan& recorded) {
+  return std::ranges::all_of(given, [&](const OptionWord& word) {
+    const std::string* const before = find_word(recorded.words, word.first);
+    return word.first == "gpu" || (before != nullptr && *before == word.second);
+  });
+}
+
+/// Of the run as it was recorded, what the recorder did not tell is known to be of no consequence
+/// where the rest explains it; of a changed one it may be.
 void check_against_recording(const po::variables_map& values, PlannedRun& run) {
-  const std::optional<RecordedPlan> recorded = recorded_plan(values, given_plan_options(values));
+  const OptionWords given = given_plan_options(values);
+  const std::optional<RecordedPlan> recorded = recorded_plan(values, given);
   if (!recorded) {
     return;
   }
@@ -82,10 +91,10 @@ void check_against_recording(const po::variables_map& values, PlannedRun& run) {
                                     recorded->file, refused.what()));
     return;
   }
-  if (run.recording->is_explained()) {
-    run.left_out.clear();
-  } else {
+  if (!run.recording->is_explained()) {
     run.notes.push_back(fmt::format("{}: {}", recorded->file, recording_clause(*run.recording)));
+  } else if (is_as_recorded(given, *recorded)) {
+    run.left_out.clear();
   }
 }
 

@@ -96,6 +96,9 @@ void read_tensor_size(const Setting& setting, const SettingList& all, SourceKeys
 /// Whether and how a run evaluates between its steps (evaluation.cpp).
 void read_evaluation(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
+/// Whether the optimizer copies gradients to decay them (weight_decay.cpp).
+void read_weight_decay(const Setting& setting, const SettingList& all, SourceKeys& keys);
+
 // Rules of weights in 4 and 8 bits (quantized_weights.cpp).
 void read_load_in_4bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_load_in_8bit(const Setting& setting, const SettingList& all, SourceKeys& keys);

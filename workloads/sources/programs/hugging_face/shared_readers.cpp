@@ -86,6 +86,7 @@ constexpr std::array kSharedHuggingFaceReaders{
     NamedReader{"tensor_size", read_tensor_size},
     NamedReader{"use_lora", read_use_lora},
     NamedReader{"use_orig_params", read_use_orig_params},
+    NamedReader{"weight_decay", read_weight_decay},
     NamedReader{"wrap_policy", read_wrap_policy},
     NamedReader{"zero_contiguous_gradients", read_zero_flag<"contiguous-gradients">},
     NamedReader{"zero_max_live_parameters", read_zero_size<"max-live-parameters">},

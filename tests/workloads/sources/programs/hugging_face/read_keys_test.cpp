@@ -158,3 +158,21 @@ TEST_CASE("deepspeed: a type that Trainer fills in is not known from the file al
   CHECK(row_of(file, "bf16.enabled").fate == KeyFate::not_supported);
   CHECK(row_of(file, "bf16.enabled").lacks == "precision");
 }
+
+TEST_CASE("trainer: weight decay takes memory where an optimizer adds it to the gradient",
+          "[plan][sources]") {
+  const auto decay = [](const std::string& options) {
+    const LaunchLine line =
+        read_launch_line("torchrun run_clm.py --model_name_or_path gpt2 " + options, "line");
+    return row_of(plan_of_launch(line, find_program(line), "line"), "weight_decay");
+  };
+  for (const char* optimizer : {"sgd", "rmsprop", "adagrad"}) {
+    CAPTURE(optimizer);
+    const SourceKey key = decay(std::string("--weight_decay 0.1 --optim ") + optimizer);
+    CHECK(key.fate == KeyFate::not_supported);
+    CHECK(key.sign == MemorySign::more);
+  }
+  CHECK(decay("--weight_decay 0.0 --optim sgd").fate == KeyFate::no_effect);
+  CHECK(decay("--weight_decay 0.1 --optim adamw_torch").fate == KeyFate::no_effect);
+  CHECK(decay("--weight_decay 0.1").fate == KeyFate::no_effect);
+}
