@@ -192,6 +192,9 @@ SimulationReport simulate_plan(const SimulateCommand& command) {
   }
   add_remedies(command, report);
   report.earlier = simulate_earlier(command);
+  if (!command.find_batch) {
+    report.spellings = other_spellings(run, command.memory, report.simulation.replay.result.peak);
+  }
   if (command.compares_engines) {
     report.engines = with_progress("comparing the engines", [&] {
       return std::make_shared<EngineComparison>(report.simulation.plan);

@@ -79,6 +79,13 @@ void add_releases(const SimulationReport& simulated, Report& report) {
   }
 }
 
+std::string spelling_line(const SpelledRun& run) {
+  const std::string_view fits = !run.fits ? "" : *run.fits ? ", fits" : ", does not fit";
+  return fmt::format("if the script says {}: peak reserved {}, allocated {}{} (--{} {})",
+                     run.spelling.code, to_iec(run.peak.reserved), to_iec(run.peak.allocated), fits,
+                     run.spelling.option, run.spelling.word);
+}
+
 void add_answer(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
   report.line(verdict(simulation, simulated.gpus));
@@ -86,6 +93,9 @@ void add_answer(const SimulationReport& simulated, Report& report) {
     report.line(left_out);
   }
   add_releases(simulated, report);
+  for (const SpelledRun& run : simulated.spellings) {
+    report.line(spelling_line(run));
+  }
   report.paragraph();
   if (simulation.recording && !simulation.recording->is_explained()) {
     add_unexplained(*simulation.recording, report);

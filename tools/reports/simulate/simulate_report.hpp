@@ -14,6 +14,7 @@
 #include "tools/studies/plan_search/remedies.hpp"
 #include "tools/studies/runs/rank_peaks.hpp"
 #include "tools/studies/runs/simulate_run.hpp"
+#include "tools/studies/runs/spellings.hpp"
 #include "tools/text/metrics.hpp"
 #include "tools/text/output_format.hpp"
 
@@ -28,6 +29,7 @@ struct EarlierVerdict {
 struct SimulationReport {
   Simulation simulation;  ///< of the worst rank
   std::optional<EarlierVerdict> earlier;
+  std::vector<SpelledRun> spellings;  ///< the same loop written otherwise
   RankPeaks ranks;
   std::optional<ValueSearch> batches;  ///< --find-batch
   EstimateComparison estimates;

@@ -1,0 +1,45 @@
+// The same loop as it is commonly written otherwise.
+#include "tools/studies/runs/spellings.hpp"
+
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "tools/studies/runs/simulate_run.hpp"
+
+using namespace highwater;
+
+namespace {
+
+std::vector<SpelledRun> spellings_of(const OptionWords& words, const MemoryRequest& memory = {}) {
+  const PlannedRun run = checked_run(words);
+  return other_spellings(run, memory, simulate_peaks(run, memory).peak);
+}
+
+const SpelledRun* of_option(const std::vector<SpelledRun>& runs, std::string_view option) {
+  const auto found =
+      std::ranges::find(runs, option, [](const SpelledRun& run) { return run.spelling.option; });
+  return found == runs.end() ? nullptr : &*found;
+}
+
+const OptionWords kGpt2{{"model", "gpt2"}, {"batch", "4"}, {"seq", "512"}};
+
+}  // namespace
+
+TEST_CASE("spellings: the peak without kept logits is the one of that plan", "[simulate]") {
+  const std::vector<SpelledRun> runs =
+      spellings_of(kGpt2, {.capacity = Bytes{std::uint64_t{80} << 30U}});
+  const SpelledRun* const loss_only = of_option(runs, "keep-logits");
+  REQUIRE(loss_only != nullptr);
+  const PlannedRun told = checked_run(with_words(kGpt2, {{"keep-logits", "false"}}));
+  CHECK(loss_only->peak.reserved == simulate_peaks(told, {}).peak.reserved);
+  CHECK(loss_only->peak.reserved < simulate_peaks(checked_run(kGpt2), {}).peak.reserved);
+  CHECK(loss_only->fits == true);
+}
+
+TEST_CASE("spellings: what the options say has one figure", "[simulate]") {
+  CHECK(of_option(spellings_of(with_words(kGpt2, {{"keep-logits", "true"}})), "keep-logits") ==
+        nullptr);
+  CHECK(spellings_of(with_words(kGpt2, {{"framework", "trainer"}})).empty());
+  CHECK(spellings_of(with_words(kGpt2, {{"mode", "eval"}})).empty());
+}
