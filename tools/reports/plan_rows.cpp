@@ -39,8 +39,9 @@ std::string command_of(const PlanRequest& request, const StrategyResult& result)
 
 /// Of a plan that asks for adapters, full training is theirs.
 std::string_view states_of(const StrategyResult& result) {
-  const bool has_adapters = result.kind == 0 && result.plan.lora.rank > 0;
-  return has_adapters ? "LoRA" : training_kinds()[result.kind].states;
+  const bool has_adapters = result.kind == 0 && trains_adapters(result.plan);
+  return has_adapters ? (result.plan.peft.empty() ? "LoRA" : "adapters")
+                      : training_kinds()[result.kind].states;
 }
 
 /// A strategy among the others.
@@ -257,7 +258,7 @@ std::string precision_note(const PlanRequest& request, const StrategySearch& sea
   const bool is_plain_half = model_dtype(asked) != DType::fp32;
   const bool has_wide_states =
       std::ranges::any_of(search.results, [](const StrategyResult& row) { return row.kind == 0; });
-  return !is_plain_half || !has_wide_states || request.run.plan.lora.rank > 0
+  return !is_plain_half || !has_wide_states || trains_adapters(request.run.plan)
              ? ""
              : fmt::format(
                    "--precision {}: rows with fp32 states compute in it and keep parameters and "

@@ -3,7 +3,21 @@
 namespace highwater {
 
 bool runs_trainer(Framework framework) {
-  return framework == Framework::trainer || framework == Framework::trl_sft;
+  return framework == Framework::trainer || runs_trl(framework);
+}
+
+bool runs_trl(Framework framework) {
+  return framework == Framework::trl_sft || framework == Framework::trl_orpo ||
+         framework == Framework::trl_reward || can_have_reference(framework);
+}
+
+bool writes_texts(Framework framework) {
+  return framework == Framework::trl_grpo || framework == Framework::trl_rloo;
+}
+
+bool can_have_reference(Framework framework) {
+  return framework == Framework::trl_dpo || framework == Framework::trl_kto ||
+         writes_texts(framework);
 }
 
 bool runs_accelerate(Framework framework) {

@@ -11,10 +11,16 @@ enum class ModelCode : std::uint8_t { hf, torchtitan, torchtune, megatron };
 
 /// Whose training loop, optimizer and defaults.
 enum class Framework : std::uint8_t {
-  torch,             ///< a bare loop that keeps nothing but the loss, as in the recordings
-  hf,                ///< a plain loop around a model of transformers, as people write it
-  trainer,           ///< transformers' Trainer
-  trl_sft,           ///< TRL's SFTTrainer
+  torch,    ///< a bare loop that keeps nothing but the loss, as in the recordings
+  hf,       ///< a plain loop around a model of transformers, as people write it
+  trainer,  ///< transformers' Trainer
+  trl_sft,  ///< TRL's SFTTrainer
+  trl_dpo,  ///< TRL's other trainers, which the generator lacks: DPOTrainer,
+  trl_kto,
+  trl_orpo,
+  trl_reward,  ///< RewardTrainer,
+  trl_grpo,    ///< and those that write texts to learn from
+  trl_rloo,
   accelerate_fsdp2,  ///< accelerate's FSDP plugin, version 2
   torchtitan,
   torchtune,
@@ -38,6 +44,15 @@ inline constexpr const char* kDefaultPython = "python3";
 
 /// Whether transformers' Trainer runs the loop: itself, or as the base of TRL's.
 bool runs_trainer(Framework framework);
+
+/// Whether one of TRL's trainers runs the loop.
+bool runs_trl(Framework framework);
+
+/// Whether the model writes the texts that it learns from.
+bool writes_texts(Framework framework);
+
+/// Whether a frozen model can answer beside the one that is trained.
+bool can_have_reference(Framework framework);
 
 /// Whether accelerate prepared the model (Accelerator.prepare).
 bool runs_accelerate(Framework framework);

@@ -8,8 +8,7 @@ namespace highwater {
 // 1.16, trainer/base_config.py __post_init__: bf16=True whatever the model's type is.
 bool runs_autocast(const TrainingPlan& plan) {
   const bool is_sharded_model = runs_accelerate(plan.framework) && is_fsdp2(plan.parallel);
-  const bool is_narrow_sft =
-      plan.framework == Framework::trl_sft && plan.precision == Precision::bf16;
+  const bool is_narrow_sft = runs_trl(plan.framework) && plan.precision == Precision::bf16;
   return (is_autocast(plan.precision) || is_narrow_sft) && !is_sharded_model;
 }
 
@@ -21,6 +20,10 @@ bool uses_deepspeed(const TrainingPlan& plan) {
                           runs_trainer(plan.framework) || runs_ulysses(plan);
   return is_stage && has_engine && plan.model_code != ModelCode::megatron &&
          plan.framework != Framework::colossalai_gemini;
+}
+
+bool trains_adapters(const TrainingPlan& plan) {
+  return plan.lora.rank > 0 || !plan.peft.empty();
 }
 
 bool runs_megatron_core(const TrainingPlan& plan) {

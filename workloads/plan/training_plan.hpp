@@ -56,7 +56,10 @@ struct TrainingPlan {
   MoeLoad moe_load;
   DeepspeedMoe deepspeed_moe;
   Lora lora;
+  std::string peft;  ///< the configuration of other adapters, as PEFT's JSON; empty: none
   Quantization quantization;
+  /// A frozen copy of the model answers beside it (TRL's preference and reinforcement learning).
+  bool reference_model = false;
   bool compile = false;  ///< torch.compile; the generator has eager runs only
   bool float8 = false;   ///< torchao's float8 products
   bool empty_cache_every_step = false;
@@ -77,6 +80,9 @@ bool runs_autocast(const TrainingPlan& plan);
 /// Whether DeepSpeed's engine runs the training: ZeRO over data-parallel ranks, unless the
 /// framework has its own.
 bool uses_deepspeed(const TrainingPlan& plan);
+
+/// Whether PEFT freezes the model and trains what it adds: LoRA, or adapters of another kind.
+bool trains_adapters(const TrainingPlan& plan);
 
 /// Whether Megatron-Core runs a plan, by itself or under NeMo.
 bool runs_megatron_core(const TrainingPlan& plan);

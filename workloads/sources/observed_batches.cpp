@@ -174,7 +174,7 @@ void read_steps(const ObservedFacts& facts, SourceKeys& keys) {
     keys.use("steps.count", std::to_string(*count), "steps", std::to_string(*count));
   }
   const auto micro_batches = facts.wholes("steps.micro_batches");
-  if (micro_batches.empty()) {
+  if (micro_batches.empty() || runs_other_loop_of_trl(facts)) {
     return;
   }
   const std::string most = std::to_string(std::ranges::max(micro_batches));
@@ -249,11 +249,15 @@ void read_checkpointing(const ObservedFacts& facts, SourceKeys& keys) {
 }  // namespace
 
 void read_observed_batches(const ObservedFacts& facts, SourceKeys& keys) {
-  read_shapes(facts, keys);
-  read_mask(facts, keys);
-  read_outputs(facts, keys);
   read_steps(facts, keys);
-  read_other_work(facts, keys);
+  if (runs_other_loop_of_trl(facts)) {
+    read_observed_trl(facts, keys);
+  } else {
+    read_shapes(facts, keys);
+    read_mask(facts, keys);
+    read_outputs(facts, keys);
+    read_other_work(facts, keys);
+  }
   read_checkpointing(facts, keys);
 }
 

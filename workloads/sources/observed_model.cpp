@@ -8,6 +8,7 @@
 #include "workloads/plan/catalog/hf_config.hpp"
 #include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/model/other_model.hpp"
+#include "workloads/plan/options/peft_axis.hpp"
 #include "workloads/sources/observed_parts.hpp"
 
 namespace highwater {
@@ -31,6 +32,9 @@ constexpr std::array kLoops{LoopWord{"plain", "hf"},
                             LoopWord{"megatron", "megatron"}};
 
 void read_loop(const ObservedFacts& facts, SourceKeys& keys) {
+  if (runs_other_loop_of_trl(facts)) {
+    return;
+  }
   const std::string loop = facts.text("loop").value_or("plain");
   const auto known = std::ranges::find(kLoops, loop, &LoopWord::loop);
   if (known != kLoops.end()) {
@@ -227,6 +231,11 @@ void read_precision(const ObservedFacts& facts, SourceKeys& keys) {
 
 void read_adapter(const ObservedFacts& facts, const std::string& path, SourceKeys& keys) {
   const std::string kind = facts.text(path + ".kind").value_or("");
+  if (const json::value* const config = facts.find(path + ".config");
+      config != nullptr && config->is_object() && !axes::plain_lora(config->get_object())) {
+    keys.use(path + ".config", kind, "peft", json::serialize(*config));
+    return;
+  }
   const auto rank = facts.whole(path + ".rank");
   if (kind != "LORA" || !rank) {
     keys.add_not_supported(path + ".kind", kind, "only LoRA is simulated");
@@ -278,7 +287,7 @@ void read_observed_model(const ObservedFacts& facts, const std::string& file, So
   read_attention(facts, keys);
   if (facts.find(kQuantization) != nullptr) {
     read_quantization(facts, keys);
-  } else {
+  } else if (!runs_other_loop_of_trl(facts)) {  // whose trainers load the model by themselves
     read_init(facts, keys);
   }
   read_precision(facts, keys);

@@ -127,7 +127,8 @@ void read_gradients(const ObservedFacts& facts, SourceKeys& keys) {
   } else {
     use_clip(facts, norm, keys);
   }
-  if (const auto where = facts.text("gradients.zeroed_at")) {
+  const auto where = facts.text("gradients.zeroed_at");
+  if (where && !runs_other_loop_of_trl(facts)) {  // between several forward passes of one step
     keys.use("gradients.zeroed_at", *where, "zero-grad-at", *where);
   }
   if (const auto frees = facts.flag("gradients.set_to_none")) {

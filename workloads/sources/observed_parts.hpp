@@ -14,6 +14,12 @@ void read_observed_model(const ObservedFacts& facts, const std::string& file, So
 /// Batches, steps, checkpointing.
 void read_observed_batches(const ObservedFacts& facts, SourceKeys& keys);
 
+/// Whether one of TRL's loops ran beside supervised fine-tuning.
+bool runs_other_loop_of_trl(const ObservedFacts& facts);
+
+/// Its framework, its batches, the model beside its own.
+void read_observed_trl(const ObservedFacts& facts, SourceKeys& keys);
+
 /// Optimizer and gradients.
 void read_observed_optimizer(const ObservedFacts& facts, SourceKeys& keys);
 

@@ -26,7 +26,7 @@ Share share_of(const TrainingPlan& plan) {
           .tp = p.tp,
           .ep = p.ep,
           .splits_norms = p.sequence_parallel,
-          .trains_weights = plan.lora.rank == 0,
+          .trains_weights = !trains_adapters(plan),
           .fuses_attention = plan.attention != Attention::eager};
 }
 

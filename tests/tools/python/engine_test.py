@@ -22,7 +22,7 @@ PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "f
         "checkpoint_impl": "nonreentrant", "dropout": None, "loss": "hf", "keep_logits": True, "use_cache": True,
         "attention_mask": False, "data": "to", "init": "cpu", "mode": "train", "optimizer": "adamw", "optimizer_rank": 128,
         "optimizer_impl": "default", "param_groups": 1, "grad_clip": None, "grad_accum": 1, "set_to_none": True,
-        "zero_grad_at": "end", "empty_cache_every_step": False, "lora": 0, "lora_dropout": 0, "dora": False,
+        "zero_grad_at": "end", "empty_cache_every_step": False, "lora": 0, "lora_dropout": 0, "dora": False, "reference_model": False,
         "quantize": "none", "double_quant": False, "quant_storage": "uint8", "quant_compute_dtype": "default", "prepare_kbit": True, "dp": 1, "dp_kind": "ddp",
         "tp": 1, "pp": 1, "cp": 1, "ep": 1, "dp_replicate": 1, "bucket_cap_mb": "default", "bucket_view": False,
         "static_graph": False, "find_unused_parameters": False, "param_dtype": "none", "reduce_dtype": "none",
@@ -84,6 +84,48 @@ class Scripts(unittest.TestCase):
         self.assertIn('gradient_checkpointing_kwargs={"use_reentrant": False}', made(**packed).script)
         self.assertIn("load_in_8bit=True", made(lora=8, quantize="int8", dora=True).script)
         self.assertIn("use_dora=True", made(lora=8, dora=True).script)
+
+    def test_adapters_of_any_kind_are_pefts_own(self):
+        adapter = '{"peft_type": "IA3", "target_modules": ["c_attn"], "inference_mode": true, "revision": null}'
+        for changed in ({}, {"framework": "trainer"}, {"framework": "trl-sft", "precision": "amp-bf16"},
+                        {"framework": "trl-dpo", "precision": "bf16"}):
+            with self.subTest(changed):
+                script = made(peft=adapter, **changed).script
+                ast.parse(script)
+                self.assertIn("import PeftConfig", script)
+                self.assertIn("PeftConfig.from_peft_type(**{'peft_type': 'IA3', 'target_modules': ['c_attn'], "
+                              "'inference_mode': False, 'task_type': 'CAUSAL_LM'})", script)
+        self.assertIn("'task_type': 'TOKEN_CLS'", made(peft='{"peft_type": "LOHA", "task_type": "TOKEN_CLS"}').script)
+
+    def test_trls_loops_load_their_models_by_a_path(self):
+        for loop, said in (("dpo", "max_length=128"), ("kto", "max_length=128"), ("orpo", "max_length=128"), ("reward", "max_length=128"),
+                           ("grpo", "max_completion_length=32, num_generations=2"), ("rloo", "max_completion_length=32")):
+            target = {"target_seq": 32} if loop in ("grpo", "rloo") else {}
+            with self.subTest(loop):
+                job_of = made(framework=f"trl-{loop}", precision="amp-bf16", **target)
+                ast.parse(job_of.script)
+                self.assertIn(said, job_of.script)
+                self.assertLessEqual({"checkpoint.py", "tokenizer.json"}, set(job_of.files))
+
+    def test_a_reference_model_is_said_where_trl_would_do_otherwise(self):
+        def script(loop, **changed):
+            return made(framework=f"trl-{loop}", precision="amp-bf16", target_seq=32, **changed).script
+
+        self.assertIn("precompute_ref_log_probs=True", made(framework="trl-dpo", precision="bf16").script)
+        self.assertNotIn("precompute_ref", made(framework="trl-dpo", precision="bf16", reference_model=True).script)
+        self.assertNotIn("precompute_ref", made(framework="trl-dpo", precision="bf16", lora=8).script)
+        self.assertIn("beta=0.04", script("grpo", reference_model=True))
+        self.assertNotIn("beta", script("grpo"))
+        self.assertIn("beta=0.0", script("rloo"))
+
+    def test_what_a_loop_of_trl_needs_is_asked_for(self):
+        for changed, named in (({"framework": "trl-grpo"}, "--target-seq"),
+                               ({"framework": "trl-grpo", "target_seq": 32, "batch": 1}, "--batch 1"),
+                               ({"framework": "trl-dpo", "seq": [128, 64]}, "--seq"),
+                               ({"framework": "trl-dpo", "dp": 2, "dp_kind": "zero3"}, "--dp-kind zero3")):
+            with self.subTest(named), self.assertRaises(job.Refused) as refused:
+                made(precision="amp-bf16", **changed)
+            self.assertIn(named, str(refused.exception))
 
     def test_stages_of_a_pipeline_are_wrapped_as_whole_models_are(self):
         for changed in ({}, {"schedule": "interleaved", "chunks": 2}, {"sharding": "fsdp2", "ranks": 4, "init": "meta"},

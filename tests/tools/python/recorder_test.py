@@ -271,6 +271,24 @@ class Output(Folder):
         self.assertIn("cudaMallocAsync", self.events()[-1]["reason"])
 
 
+    def test_a_gpu_that_this_pytorch_was_not_built_for_is_refused(self):
+        options = self.options()
+        torch = StandInTorch([])
+        torch.cuda.get_arch_list = lambda: ["sm_75", "sm_80", "sm_86", "sm_90a", "sm_100", "sm_120"]
+        torch.cuda.get_device_name = lambda: "a GPU"
+        for capability in ((8, 0), (8, 9), (9, 0), (10, 3), (12, 0)):
+            torch.cuda.get_device_capability = lambda capability=capability: capability
+            recorder._require_kernels(torch, options)
+        self.assertEqual(self.events(), [])
+        torch.cuda.get_device_capability = lambda: (7, 0)
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            recorder._require_kernels(torch, options)
+        self.assertIn("no kernels for a GPU (compute capability 7.0; it was built for 7.5, 8.0, 8.6, 9.0, 10.0, 12.0)",
+                      self.events()[-1]["reason"])
+        torch.cuda.get_arch_list = lambda: ["sm_75", "compute_60"]  # translated when it is loaded
+        recorder._require_kernels(torch, options)
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -599,6 +617,16 @@ class ObservedPlan(unittest.TestCase):
         seen = []
         observed.observer._after(Owner, "copied", seen.append)
         self.assertEqual((Owner().copied(), seen), (7, [7]))
+
+    def test_a_trainer_of_trl_says_what_it_was_told(self):
+        names = {"observed": observed}
+        code = compile("def train(self):\n    return observed.loops.settings()\n", "/lib/transformers/trainer.py", "exec")
+        exec(code, names)
+        args = types.SimpleNamespace(per_device_train_batch_size=4, gradient_accumulation_steps=2, max_completion_length=32, use_vllm=False)
+        trainer = type("GRPOTrainer", (), {"__module__": "trl.trainer.grpo_trainer", "args": args, "ref_model": None})()
+        self.assertEqual(names["train"](trainer), {"batch": 4, "accumulation": 2, "completion": 32, "reference": False, "generates_by_vllm": False})
+        self.assertIsNone(names["train"](types.SimpleNamespace(args=args)))
+        self.assertIsNone(observed.loops.settings())
 
     def test_label_smoothing_is_trainers(self):
         names = {"observed": observed}

@@ -121,6 +121,60 @@ TEST_CASE("observed plan: work besides the training steps is told", "[plan][sour
   CHECK(option_of(plain, "steps.without_gradients") == "-");
 }
 
+TEST_CASE("observed plan: TRL's loops have the batches that they were told", "[plan][sources]") {
+  const PlanSource written = observed(R"("loop": "GRPOTrainer",
+      "steps": {"without_gradients": 40, "micro_batches": [6, 6]}, "gradients": {"zeroed_at": "start"},
+      "trl": {"batch": 8, "accumulation": 2, "completion": 32, "reference": true},
+      "batch": {"shapes": [[8, 96], [8, 96]], "attention_mask": "padded"})");
+  for (const auto& [option, value] : {std::pair{"framework", "trl-grpo"},
+                                      {"batch", "8"},
+                                      {"seq", "64"},
+                                      {"target-seq", "32"},
+                                      {"reference-model", "true"},
+                                      {"grad-accum", "2"}}) {
+    CAPTURE(option);
+    CHECK(word(written, option) == value);
+  }
+  CHECK(option_of(written, "steps.without_gradients") == "-");
+  CHECK(word(written, "attention-mask").empty());
+  CHECK(word(written, "zero-grad-at").empty());
+  const PlanSource pairs = observed(R"("loop": "DPOTrainer", "batch": {"shapes": [[8, 256]]},
+      "trl": {"batch": 4, "completion": null, "reference": false, "generates_by_vllm": true})");
+  CHECK(word(pairs, "framework") == "trl-dpo");
+  CHECK(word(pairs, "batch") == "4");
+  CHECK(word(pairs, "seq") == "256");
+  CHECK(word(pairs, "target-seq").empty());
+  CHECK(option_of(pairs, "trl.generates_by_vllm") == "not supported");
+  const PlanSource ended = observed(R"("loop": "GRPOTrainer", "batch": {"shapes": [[8, 20]]},
+      "trl": {"batch": 8, "completion": 32, "reference": false})");
+  CHECK(option_of(ended, "batch.shapes") == "not supported");
+}
+
+TEST_CASE("observed plan: adapters that no option says are PEFT's own", "[plan][sources]") {
+  const auto adapter = [](const std::string& fields) {
+    return observed(
+        R"("adapters": [{"kind": "LORA", "rank": 8, "targets": ["v_proj", "q_proj"], )" + fields +
+        "}]");
+  };
+  const PlanSource plain = adapter(R"("config": {"peft_type": "LORA", "r": 8, "use_rslora": true,
+      "target_modules": ["v_proj", "q_proj"], "init_lora_weights": true, "loftq_config": {}})");
+  CHECK(word(plain, "lora") == "8");
+  CHECK(word(plain, "peft").empty());
+  for (const char* more :
+       {R"("modules_to_save": ["lm_head"])", R"("trainable_token_indices": [1, 2])",
+        R"("rank_pattern": {"q_proj": 4})", R"("init_lora_weights": "pissa")", R"("bias": "all")",
+        R"("target_modules": "model.layers.*q_proj")"}) {
+    CAPTURE(more);
+    const PlanSource other =
+        adapter(R"("config": {"peft_type": "LORA", "r": 8, )" + std::string(more) + "}");
+    CHECK(word(other, "lora").empty());
+    CHECK_THAT(word(other, "peft"), Contains("LORA"));
+  }
+  CHECK_THAT(
+      word(observed(R"("adapters": [{"kind": "IA3", "config": {"peft_type": "IA3"}}])"), "peft"),
+      Contains("IA3"));
+}
+
 TEST_CASE("observed plan: a compiled model stays compiled", "[plan][sources]") {
   CHECK(word(observed(R"("model": {"compiled": true})"), "compile") == "true");
   CHECK(word(observed(R"("model": {"compiled": false})"), "compile").empty());

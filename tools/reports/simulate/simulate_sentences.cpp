@@ -159,8 +159,10 @@ std::string model_line(const Simulation& simulation) {
                        printable(plan.model.config.as<OtherConfig>().model_type),
                        printable(plan.model.source));
   }
-  const std::string trained =
-      plan.lora.rank > 0 ? fmt::format(", {} trained by LoRA", grouped(simulation.trainable)) : "";
+  const std::string trained = trains_adapters(plan)
+                                  ? fmt::format(", {} trained by {}", grouped(simulation.trainable),
+                                                plan.peft.empty() ? "LoRA" : "PEFT's adapters")
+                                  : "";
   return fmt::format("{} parameters{} ({}, {})\n", grouped(simulation.parameters()), trained,
                      family_name(plan.model), printable(plan.model.source));
 }

@@ -43,7 +43,7 @@ double bytes_of_weight(const TrainingPlan& plan) {
 
 StateBytes native_states(const TrainingPlan& plan) {
   const double element = bytes_of_weight(plan);
-  if (plan.lora.rank > 0 || !plan.training) {
+  if (trains_adapters(plan) || !plan.training) {
     return {.parameters = element};
   }
   const bool is_updated_later = !plan.optimizer.in_backward;
@@ -140,7 +140,7 @@ double kept_products(const TrainingPlan& plan, const LayerSizes& s) {
 /// Bytes that a layer keeps of a micro-batch.
 double kept_of_layer(const TrainingPlan& plan, const LayerSizes& s) {
   const Parallelism& p = plan.parallel;
-  if (!plan.training || plan.lora.rank > 0 || saves_on_cpu(p)) {
+  if (!plan.training || trains_adapters(plan) || saves_on_cpu(p)) {
     return 0;
   }
   const double tokens = static_cast<double>(plan.batch * shortest_sequence(plan)) / p.cp;

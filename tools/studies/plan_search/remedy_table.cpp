@@ -89,7 +89,7 @@ OptionWords words_of_deepspeed(const TrainingPlan& plan, const char* stage, cons
 
 /// On one GPU nobody shares the states, but the host has room for them.
 bool could_use_host(const TrainingPlan& plan) {
-  return steps(plan) && is_own_loop(plan) && plan.parallel.gpus() == 1 && plan.lora.rank == 0 &&
+  return steps(plan) && is_own_loop(plan) && plan.parallel.gpus() == 1 && !trains_adapters(plan) &&
          plan.parallel.offload == Offload::none;
 }
 
@@ -198,7 +198,7 @@ constexpr std::array kRemedies{
               }},
     RemedyRow{training, "trains adapters only",
               [](const TrainingPlan& plan) {
-                return words_if(steps(plan) && plan.lora.rank == 0, "lora", "16");
+                return words_if(steps(plan) && !trains_adapters(plan), "lora", "16");
               }},
     RemedyRow{training, "trains adapters beside weights in 8 bits",
               [](const TrainingPlan& plan) { return quantized(plan, WeightFormat::int8); }},

@@ -42,7 +42,7 @@ void keep_wide_states(TrainingPlan& plan, WideStates states) {
   if (!is_half(plan)) {
     return;
   }
-  if (plan.lora.rank > 0 && states == WideStates::autocast) {
+  if (trains_adapters(plan) && states == WideStates::autocast) {
     states = WideStates::engine;
   }
   switch (states) {
@@ -62,7 +62,7 @@ void keep_wide_states(TrainingPlan& plan, WideStates states) {
 bool could_have_8bit_moments(const TrainingPlan& plan, WideStates states) {
   const bool is_adam =
       plan.optimizer.kind == OptimizerKind::adam || plan.optimizer.kind == OptimizerKind::adamw;
-  return is_adam && plan.training && plan.lora.rank == 0 && states != WideStates::engine &&
+  return is_adam && plan.training && !trains_adapters(plan) && states != WideStates::engine &&
          !has_torchtitan_names(plan);
 }
 
@@ -81,7 +81,7 @@ void keep_narrow_states(TrainingPlan& plan, WideStates /*states*/) {
 }
 
 bool could_adapt(const TrainingPlan& plan, WideStates states) {
-  return plan.lora.rank == 0 && states != WideStates::engine && plan.training &&
+  return !trains_adapters(plan) && states != WideStates::engine && plan.training &&
          !has_torchtitan_names(plan);  // PEFT's targets are transformers' names
 }
 

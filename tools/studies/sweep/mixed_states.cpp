@@ -23,7 +23,7 @@ const SweepAxis* axis_of(const std::vector<SweepAxis>& axes, std::string_view ke
 
 /// Without autocast, which keeps fp32 parameters, and adapters, which are in fp32 anyway.
 bool is_all_in_half(const TrainingPlan& plan) {
-  return model_dtype(plan.precision) != DType::fp32 && plan.lora.rank == 0 &&
+  return model_dtype(plan.precision) != DType::fp32 && !trains_adapters(plan) &&
          !plan.optimizer.master_weights;
 }
 

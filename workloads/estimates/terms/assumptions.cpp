@@ -56,7 +56,7 @@ bool uses_adam(const EstimateInputs& inputs) {
 }
 
 bool trains_all(const EstimateInputs& inputs) {
-  return inputs.plan.lora.rank == 0;
+  return !trains_adapters(inputs.plan);
 }
 
 bool has_half_weights(const EstimateInputs& inputs) {

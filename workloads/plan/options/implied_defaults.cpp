@@ -30,7 +30,7 @@ bool lacks_logits(const TrainingPlan& plan) {
 bool shards_narrow(const TrainingPlan& plan) {
   const bool is_narrow = plan.precision == Precision::bf16;
   return plan.precision == Precision::bf16_autocast ||
-         (is_narrow && plan.framework == Framework::trl_sft) ||  // bf16=True by itself
+         (is_narrow && runs_trl(plan.framework)) ||  // bf16=True by itself
          (is_narrow && plan.framework != Framework::trainer && is_quantized(plan.quantization));
 }
 
@@ -191,16 +191,24 @@ constexpr std::array kImpliedDefaults{
                             plan.lora.rank > 0;
                    },
                    "adapters"},
+    // trl 1.16, trainer/reward_trainer.py: AutoModelForSequenceClassification with one label.
+    ImpliedDefault{"num-labels",
+                   [](const TrainingPlan& plan) { return plan.framework == Framework::trl_reward; },
+                   "1"},
+    // trl 1.16, trainer/dpo_trainer.py, grpo_trainer.py: the model without its adapters answers.
+    ImpliedDefault{"reference-model",
+                   [](const TrainingPlan& plan) { return trains_adapters(plan); }, "false"},
     // torchtitan 0.3, distributed/fsdp.py apply_fsdp_to_decoder; config/configs.py:
     // mixed_precision_param, mixed_precision_reduce.
     ImpliedDefault{"fsdp-units", shards_by_torchtitan, "ends"},
     ImpliedDefault{"param-dtype", shards_by_torchtitan, "bf16"},
     ImpliedDefault{"reduce-dtype", shards_by_torchtitan, "fp32"},
     // transformers 5.23, trainer.py create_optimizer: adapters have neither norms nor biases.
-    ImpliedDefault{
-        "param-groups",
-        [](const TrainingPlan& plan) { return runs_trainer(plan.framework) && plan.lora.rank > 0; },
-        "1"},
+    ImpliedDefault{"param-groups",
+                   [](const TrainingPlan& plan) {
+                     return runs_trainer(plan.framework) && trains_adapters(plan);
+                   },
+                   "1"},
     // transformers 5.23, trainer.py _build_accelerator_args: not model.is_gradient_checkpointing,
     // which is asked of models of transformers only, not of PEFT's.
     ImpliedDefault{"find-unused-parameters",

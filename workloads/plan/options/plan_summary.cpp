@@ -20,6 +20,11 @@ bool is_always_told(std::string_view option) {
   return std::ranges::find(kAlways, option) != kAlways.end();
 }
 
+/// A value that is JSON itself is too long for a line of options.
+std::string_view told(std::string_view text) {
+  return text.starts_with('{') ? "{...}" : text;
+}
+
 }  // namespace
 
 std::string plan_summary(const TrainingPlan& plan) {
@@ -33,7 +38,7 @@ std::string plan_summary(const TrainingPlan& plan) {
   for (const Option& option : option_table()) {
     const std::string text = option.text(plan);
     if (!text.empty() && (is_always_told(option.name) || text != option.text(plain))) {
-      summary += fmt::format(", {} {}", option.name, text);
+      summary += fmt::format(", {} {}", option.name, told(text));
     }
   }
   return summary;

@@ -10,6 +10,7 @@
 #include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/options/peft_axis.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::option_sections {
@@ -108,6 +109,12 @@ constexpr std::array kTrainingRows{
         .with_default("those of the model's family"),
     Option{"dora", "", training, rare, "adapters with a magnitude for each output (DoRA)",
            "peft 0.21 tuners/lora/config.py use_dora", flag<OfLora<&Lora::dora>>()},
+    Option{"peft", "FILE", training, rare,
+           "adapters of any kind, as PEFT's adapter_config.json says them; with --engine torch",
+           "Highwater's choice: the whole model is trained", kPeft}
+        .and_more("the file, its folder, or its text; LoRA that --lora, --lora-targets, "
+                  "--lora-dropout and --dora can say is these options")
+        .with_default("none"),
     Option{"quantize", "F", training, common, "frozen layers in 4 or 8 bits",
            "Highwater's choice: weights as the precision says",
            word<OfQuantization<&Quantization::weights>, kWeightFormats>()}
@@ -129,6 +136,10 @@ constexpr std::array kTrainingRows{
            "prepare_model_for_kbit_training(): other weights in fp32",
            "peft 0.21 utils/other.py, as in PEFT's and transformers' guides",
            flag<OfQuantization<&Quantization::prepares_training>>()},
+    Option{"reference-model", "", training, rare,
+           "a frozen copy of the model answers beside it; with TRL's loops",
+           "Highwater's choice: a plain loop; trl 1.16 trainer/grpo_config.py beta: 0",
+           flag<Path<&TrainingPlan::reference_model>>()},
     Option{"compile", "", training, rare, "torch.compile; with --engine torch",
            "Highwater's choice: torch runs eagerly unless it is told",
            flag<Path<&TrainingPlan::compile>>()}

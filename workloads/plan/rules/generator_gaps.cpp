@@ -122,6 +122,14 @@ constexpr std::array kGeneratorGaps{
         "lora-targets all-linear, or layers of experts or the router, with this mixture: PEFT puts "
         "adapters on all experts' parameters, which the simulation lacks; use --engine torch, or "
         "name layers of attention only (--lora-targets q_proj,k_proj,v_proj,o_proj)"},
+    Rule{[](const PlanFacts& f) {
+           return runs_trl(f.plan->framework) && f.plan->framework != Framework::trl_sft;
+         },
+         "framework {framework}: the simulation has no second model, no pairs of texts and no "
+         "generation; use --engine torch, which runs TRL itself"},
+    Rule{[](const PlanFacts& f) { return !f.plan->peft.empty(); },
+         "peft: the simulation has LoRA and DoRA of one rank only; use --engine torch, which runs "
+         "PEFT itself, or --lora"},
     Rule{[](const PlanFacts& f) { return f.plan->compile; },
          "compile: the simulation runs models eagerly, and a compiled one takes other memory; use "
          "--engine torch, or omit it"},

@@ -45,6 +45,8 @@ constexpr std::array kLossAndLoraRules{
          },
          "init pretrained-half: the model is converted to fp16 or bf16; set precision to one of "
          "them, or use init cpu"},
+    Rule{[](const PlanFacts& f) { return f.plan->lora.rank > 0 && !f.plan->peft.empty(); },
+         "lora with peft: each says which adapters are trained; omit one of them"},
     Rule{[](const PlanFacts& f) { return f.plan->lora.rank == 0; },
          "{asked}: LoRA is not enabled; add --lora with a rank, or omit {them}", kPartsOfLora},
     Rule{[](const PlanFacts& f) {

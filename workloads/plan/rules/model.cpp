@@ -98,6 +98,13 @@ constexpr std::array kRanges{
          "dropout: it is not a probability; use a value from 0 to 1"},
     Rule{[](const PlanFacts& f) { return f.plan->grad_clip && !(*f.plan->grad_clip > 0); },
          "grad-clip: the maximum norm must be positive; use 1.0, for example"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->reference_model && !can_have_reference(f.plan->framework);
+         },
+         "reference-model: only trl-dpo, trl-kto, trl-grpo and trl-rloo have one; use one of these "
+         "frameworks, or omit it"},
+    Rule{[](const PlanFacts& f) { return f.plan->reference_model && trains_adapters(*f.plan); },
+         "reference-model with adapters: TRL asks the model without them instead; omit it"},
     Rule{[](const PlanFacts& f) { return f.plan->lora.rank < 0; },
          "lora: the rank must not be negative; use 1 or more, or 0 for no adapters"},
 };

@@ -60,10 +60,16 @@ std::string_view loss_word(LossKind kind) {
 }
 
 std::string_view framework_word(Framework framework) {
-  constexpr std::array<std::string_view, 12> kWords{"torch",
+  constexpr std::array<std::string_view, 18> kWords{"torch",
                                                     "hf",
                                                     "trainer",
                                                     "trl-sft",
+                                                    "trl-dpo",
+                                                    "trl-kto",
+                                                    "trl-orpo",
+                                                    "trl-reward",
+                                                    "trl-grpo",
+                                                    "trl-rloo",
                                                     "accelerate-fsdp2",
                                                     "torchtitan",
                                                     "torchtune",

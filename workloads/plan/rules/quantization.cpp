@@ -74,7 +74,7 @@ constexpr std::array kQuantizationRules{
          "{asked}: only 4-bit weights have this; add --quantize nf4 or fp4, or omit {them}",
          kPartsOf4Bit},
     Rule{[](const PlanFacts& f) {
-           return is_quantized_plan(f) && f.plan->training && f.plan->lora.rank == 0;
+           return is_quantized_plan(f) && f.plan->training && !trains_adapters(*f.plan);
          },
          "quantize without lora: quantised weights are frozen, and nothing would be trained; add "
          "--lora with a rank"},

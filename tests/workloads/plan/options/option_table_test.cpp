@@ -74,6 +74,9 @@ class TextMaker {
     if (option == "image-size") {
       return coin() ? "224" : "480x640";
     }
+    if (option == "peft") {
+      return coin() ? "none" : R"({"peft_type": "IA3"})";
+    }
     return option == "lora-targets" ? (coin() ? "q_proj" : "c_attn,c_proj")
                                     : fmt::format("{}.{}", 2, whole({0, 15}));
   }

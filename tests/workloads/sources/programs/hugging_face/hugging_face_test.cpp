@@ -119,7 +119,6 @@ TEST_CASE("trl: bf16 unless fp16, and strategies by name", "[plan][sources]") {
 }
 
 TEST_CASE("trl: other trainers are refused", "[plan][sources]") {
-  CHECK_THROWS_WITH(of_line("trl dpo --model_name_or_path gpt2"), Contains("another trainer"));
   CHECK_THROWS_WITH(of_yaml("model_name_or_path: gpt2\nbeta: 0.1\nmax_prompt_length: 512\n"),
                     Contains("beta") && Contains("another trainer"));
 }

@@ -1,9 +1,13 @@
 """What the loops of all frameworks read of a plan."""
 import dataclasses
+import json
 
 from .. import scripts
 from ..lengths import fitting
 from ..plan import Refused
+
+
+WRITERS = ("trl-grpo", "trl-rloo")  # loops whose model writes texts of this length
 
 
 def optional(value):
@@ -34,6 +38,7 @@ def common(plan, model):
            "experts": experts(plan),
            "checkpoint": checkpoint == "full", "reentrant": plan["checkpoint_impl"] == "reentrant",
            "lora": plan["lora"], "lora_targets": targets(plan), "lora_dropout": plan["lora_dropout"], "dora": plan["dora"],
+           "peft": adapter(plan, model),
            **quantization(plan, weights, autocast),
            "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer, "optimizer_rank": plan["optimizer_rank"],
            "clip": optional(plan["grad_clip"]), "compile": plan["compile"], "mask": mask(plan, model),
@@ -64,7 +69,7 @@ def require_own(plan, model):
     if plan["checkpoint"] == "full" and not model.checkpointing:
         raise Refused(f"--checkpoint full: {model.name} has no checkpointing of its own; omit it")
     if not model.is_transformers:
-        plan.refuse_changed("attention", "experts", "lora", "quantize")
+        plan.refuse_changed("attention", "experts", "lora", "peft", "quantize")
     if plan["dp_kind"] in ("fsdp1", "fsdp2") and not model.block:
         raise Refused(f"--dp-kind {plan['dp_kind']}: {model.name} names no block to shard and repeats none; use ddp")
 
@@ -77,6 +82,15 @@ def experts(plan):
 def targets(plan):
     named = plan.get("lora_targets")
     return tuple(named.split(",")) if named else ()
+
+
+def adapter(plan, model):
+    """PEFT's configuration of an adapter that is no plain LoRA; None: there is none. A saved one is for inference."""
+    text = plan.get("peft")
+    if not text:
+        return None
+    own = {key: value for key, value in json.loads(text).items() if value is not None}
+    return {**own, "task_type": own.get("task_type") or model.task, "inference_mode": False}
 
 
 _MASKS = {False: "", None: "", "none": "", True: "full"}  # as JSON says them; others are words
@@ -95,7 +109,7 @@ def mask(plan, model):
 def target(plan, model):
     """Tokens of the labels; None: as many as in the inputs. @raises Refused"""
     length = plan.get("target_seq")
-    if length is not None and not model.targets:
+    if length is not None and not model.targets and plan["framework"] not in WRITERS:
         raise Refused(f"--target-seq {length}: {model.name or 'the model'} has no decoder of its own whose sequences could have "
                       "another length; omit it")
     return length

@@ -18,7 +18,7 @@ def pipeline(plan, model):
     plan.one_of("mode", "train")
     plan.one_of("offload", "none")
     plan.one_of("use_cache", False)
-    plan.refuse_changed("no_sync", "keep_logits", "attention_mask", "lora", "compile", "float8")
+    plan.refuse_changed("no_sync", "keep_logits", "attention_mask", "lora", "peft", "compile", "float8")
     schedule = plan.one_of("pp_schedule", *scripts.SCHEDULES)
     if len(set(job["seq"])) > 1:
         raise Refused("--seq: a stage's receive buffers are made for one length; use one")

@@ -63,7 +63,7 @@ def context_parallel(plan, model, kind):
 
 def tensor_parallel(plan, model, kind):
     plan.one_of("tp_kind", "dtensor", "megatron")  # the latter is the default, and not transformers'
-    plan.refuse_changed("sp", "loss_parallel", "lora")
+    plan.refuse_changed("sp", "loss_parallel", "lora", "peft")
     if plan["dp"] > 1 and kind != "fsdp2":
         raise Refused(f"--tp {plan['tp']} with --dp-kind {kind}: --engine torch splits tensors beside fully_shard only; "
                       "use --dp-kind fsdp2, or omit --dp")

@@ -24,6 +24,28 @@ def trainer(plan, model):
     return Job(scripts.trainer_script(job), with_checkpoint(model, job), job["ranks"])
 
 
+def of_trl(plan, model):
+    """TRL's other trainers, which load the model and the one beside it by a path."""
+    loop = plan["framework"].removeprefix("trl-")
+    plan.one_of("precision", "amp-bf16", "bf16", "amp-fp16", "fp32")
+    plan.one_of("optimizer", *scripts.TRAINER_OPTIMIZERS)
+    plan.refuse_changed("attention_mask", "num_labels")
+    job = {**trained(plan, model, "ddp"), "loop": loop, "reference": plan["reference_model"]}
+    require_loop_of_trl(plan, job)
+    return Job(scripts.trl_script(job), {**model.files, **scripts.CHECKPOINT_FILES, **scripts.tokenizer_files()}, job["ranks"])
+
+
+def require_loop_of_trl(plan, job):
+    """@raises Refused"""
+    name, loop = plan["framework"], scripts.TRL_LOOPS[job["loop"]]
+    if len(set(job["seq"])) > 1:
+        raise Refused(f"--seq: --engine torch gives {name} one length; use one")
+    if loop.rewards and not job["target"]:
+        raise Refused(f"--framework {name}: it writes completions; give --target-seq, their tokens")
+    if loop.rewards and job["batch"] * job["accumulate"] * job["ranks"] < 2:
+        raise Refused(f"--batch {job['batch']}: {name} compares completions of one prompt; give 2 or more in a step")
+
+
 def sft(plan, model):
     """SFTConfig computes in bf16 by itself; its rows have one length and no mask."""
     plan.one_of("precision", "amp-bf16", "bf16", "bf16+amp")

@@ -14,8 +14,10 @@ from .quantized import FILES as CHECKPOINT_FILES
 from .torchtitan import CHECKPOINTS, torchtitan_files
 from .torchtitan import PROGRAM as TORCHTITAN
 from .trainer import sft_script, tokenizer_files, trainer_script
+from .trl import LOOPS as TRL_LOOPS
+from .trl import trl_script
 from .wrapping import wrapping_alone
 
-__all__ = ["CHECKPOINTS", "CHECKPOINT_FILES", "DEFAULTS", "OPTIMIZERS", "SCHEDULES", "TORCHTITAN", "TRAINER_OPTIMIZERS", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
+__all__ = ["CHECKPOINTS", "CHECKPOINT_FILES", "DEFAULTS", "OPTIMIZERS", "SCHEDULES", "TORCHTITAN", "TRAINER_OPTIMIZERS", "TRL_LOOPS", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
            "indented", "pipeline_script",
-           "plain_script", "sft_script", "text", "tokenizer_files", "torchtitan_files", "trainer_script", "wrapping_alone"]
+           "plain_script", "sft_script", "text", "tokenizer_files", "torchtitan_files", "trainer_script", "trl_script", "wrapping_alone"]

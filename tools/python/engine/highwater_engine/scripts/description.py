@@ -9,6 +9,7 @@ DEFAULTS: dict = {
     "attention": None, "experts": None,  # of from_config; None: transformers' own choice
     "checkpoint": False, "reentrant": False,
     "lora": 0, "lora_targets": (), "lora_dropout": 0.0, "dora": False,
+    "peft": None,         # the configuration of other adapters
     # Weights of frozen layers in 4 or 8 bits; whether the loop turns checkpointing on again.
     "quantize": None, "double_quant": False, "quant_storage": "uint8", "quant_compute_dtype": "bf16",
     "prepares_kbit": False, "checkpoints_itself": False,
@@ -27,6 +28,7 @@ DEFAULTS: dict = {
     "context_ranks": 1, "shifted_labels": '"labels": tokens[1:]',
     # Of a pipeline: its ranks, the parts of the model on each, blocks, and the class of stages.py.
     "stages": 1, "chunks": 1, "schedule": "1f1b", "layers": 0, "stage_class": "Stage",
+    "loop": None, "reference": False,  # TRL's trainer, and whether a frozen model answers beside it
     "arguments": (),      # further keywords of TrainingArguments
     "mixed": "bf16", "makes_plugin": False,              # accelerate
     "stage": 0, "zero": {}, "zero_init": False,          # DeepSpeed

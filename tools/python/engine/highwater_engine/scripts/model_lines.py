@@ -73,9 +73,23 @@ def lora_config(job):
             f'task_type="{job["model"].task}")')
 
 
+def adapts(job):
+    return bool(job["lora"] or job["peft"])
+
+
+def adapter_config(job):
+    """The expression that says which adapters are trained. Keys that the installed PEFT lacks are dropped by itself."""
+    return f"PeftConfig.from_peft_type(**{job['peft']!r})" if job["peft"] else lora_config(job)
+
+
+def imported_config(job):
+    """The class of adapter_config()."""
+    return "PeftConfig" if job["peft"] else "LoraConfig"
+
+
 def adapted(job):
     return text(quantized.prepared(job) if job["quantize"] else "",
-                f"model = get_peft_model(model, {lora_config(job)})" if job["lora"] else "")
+                f"model = get_peft_model(model, {adapter_config(job)})" if adapts(job) else "")
 
 
 def in_float8(job):
@@ -86,7 +100,7 @@ def in_float8(job):
 
 def imports_of_model(job):
     return text(quantized.imports(job) if job["quantize"] else "",
-                "from peft import LoraConfig, get_peft_model" if job["lora"] else "",
+                f"from peft import {imported_config(job)}, get_peft_model" if adapts(job) else "",
                 "from torchao.float8 import convert_to_float8_training" if job["float8"] else "", job["model"].imports)
 
 

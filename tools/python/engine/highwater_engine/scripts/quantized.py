@@ -23,6 +23,7 @@ def checkpoint(factory, config, dtype, folder="checkpoint"):
             header[name] = {"dtype": WORDS[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]}
     words = json.dumps(header).encode()
     os.makedirs(folder, exist_ok=True)
+    config.architectures = [type(model).__name__]
     config.save_pretrained(folder)
     with open(f"{folder}/model.safetensors", "wb") as file:
         file.write(struct.pack("<Q", len(words)) + words)
@@ -76,8 +77,12 @@ def prepared(job):
 
 
 def imports(job):
-    kind = TORCHAO.get(job["quantize"])
     return text("from checkpoint import checkpoint",
-                "from peft import prepare_model_for_kbit_training" if job["prepares_kbit"] else "",
-                f"from torchao.quantization import {kind}" if kind else "",
+                "from peft import prepare_model_for_kbit_training" if job["prepares_kbit"] else "", imported_configuration(job))
+
+
+def imported_configuration(job):
+    """The classes of configuration()."""
+    kind = TORCHAO.get(job["quantize"])
+    return text(f"from torchao.quantization import {kind}" if kind else "",
                 f"from transformers import {'TorchAoConfig' if kind else 'BitsAndBytesConfig'}")

@@ -3,7 +3,7 @@ import json
 
 from . import quantized
 from .lines import text
-from .model_lines import adapted, built, data, imports_of_model, lora_config
+from .model_lines import adapted, adapter_config, adapts, built, data, imported_config, imports_of_model
 from .optimizers import OPTIMIZERS, TRAINER_OPTIMIZERS
 
 
@@ -40,9 +40,10 @@ def chosen_optimizer(job):
 def sft_script(job):
     chosen = [f"max_length={job['seq'][0]}"] + ([] if job["checkpoint"] else ["gradient_checkpointing=False"])
     keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])
-    adapter = f", peft_config={lora_config(job)}" if job["lora"] else ""
+    adapter = f", peft_config={adapter_config(job)}" if adapts(job) else ""
     return text("import torch", "from datasets import Dataset",
-                quantized.imports(job) if job["quantize"] else "", "from peft import LoraConfig" if job["lora"] else "",
+                quantized.imports(job) if job["quantize"] else "",
+                f"from peft import {imported_config(job)}" if adapts(job) else "",
                 job["model"].imports, "from transformers import AutoTokenizer",
                 "from trl import SFTConfig, SFTTrainer", job["model"].prepare,
                 f"rows = torch.randint(0, config.vocab_size, (256, {job['seq'][0]})).tolist()",

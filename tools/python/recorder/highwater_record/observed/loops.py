@@ -29,6 +29,17 @@ def running():
     return next((name for name, part in _STEPPING if any(part in file for file in files)), "plain")
 
 
+def settings():
+    """What a trainer of TRL is told about its batches and has beside its model; None for other loops."""
+    trainer = _looked_at()[1]
+    if not any(kind.__module__.startswith("trl.") for kind in type(trainer).__mro__):
+        return None
+    args = trainer.args
+    return {"batch": args.per_device_train_batch_size, "accumulation": args.gradient_accumulation_steps,
+            "completion": getattr(args, "max_completion_length", None),
+            "reference": getattr(trainer, "ref_model", None) is not None, "generates_by_vllm": bool(getattr(args, "use_vllm", False))}
+
+
 def label_smoothing():
     """Of transformers' Trainer, which computes that loss outside of the model; 0 elsewhere."""
     return float(getattr(getattr(_looked_at()[1], "args", None), "label_smoothing_factor", 0) or 0)

@@ -47,7 +47,8 @@ def adapters(module):
                               "rank": getattr(config, "r", None), "dropout": getattr(config, "lora_dropout", 0.0),
                               "targets": _listed(getattr(config, "target_modules", None)),
                               "dora": bool(getattr(config, "use_dora", False)),
-                              "modules_to_save": _listed(getattr(config, "modules_to_save", None))})
+                              "modules_to_save": _listed(getattr(config, "modules_to_save", None)),
+                              "config": _said(config.to_dict())})
             break
     return found
 
@@ -93,6 +94,22 @@ def _settings_of(layer):
         return {"format": "int8"}
     return {"format": state.quant_type, "double_quant": bool(state.nested), "weights": type_name(state.dtype),
             "storage": type_name(layer.weight.dtype), "compute_dtype": type_name(layer.compute_dtype)}
+
+
+def _said(settings):
+    """What a configuration says, in JSON's types."""
+    return {key: _plain(value) for key, value in settings.items() if value is not None and key != "runtime_config"}
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(str, value))
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    value = getattr(value, "value", value)  # of an enum
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
 def _listed(names):

@@ -96,6 +96,7 @@ class Observer:
         if "loop" not in self._facts:
             self._facts["loop"] = loops.running()
             self._facts["label_smoothing"] = loops.label_smoothing()
+            self._facts["trl"] = loops.settings()
             with self._careful("copies"):
                 self._facts.setdefault("model", {})["copies"] = self._elements_of_copies()
         if self._since:  # of several optimizers the first counts
