@@ -18,6 +18,7 @@ def install():
     after_import.before("torch", lambda: libraries.load(options))
     after_import.after("torch", lambda torch: _on_torch(torch, options))
     after_import.after("torch.nn.init", host_weights.leave_untouched)
+    after_import.after("transformers.modeling_utils", host_weights.leave_untouched_by_transformers)
     after_import.after("torch.distributed.launcher.api", lambda module: launchers.launch_one_rank(module, options))
     after_import.after("torch.multiprocessing.spawn", lambda module: launchers.spawn_one_rank(module, options))
     after_import.after("torch.distributed.distributed_c10d",

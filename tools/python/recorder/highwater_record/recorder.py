@@ -39,6 +39,7 @@ class Recorder:
     def _start(self):
         torch, options = self._torch, self._options
         _require_history(torch, options)
+        _require_kernels(torch, options)
         context = {"context": None} if options.stacks == "none" else {"context": "alloc", "stacks": options.stacks}
         self._start_history(enabled="all", max_entries=options.max_entries, **context)
         self._owner = os.getpid()
@@ -108,7 +109,7 @@ class Recorder:
             self._claim()
             if id(optimizer) not in self._trainable:
                 self._trainable[id(optimizer)] = sum(parameter.numel() for group in optimizer.param_groups
-                                                     for parameter in group["params"])
+                                                     for parameter in group["params"] if parameter.requires_grad)
             self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
             wanted = self._options.steps
             # Scripts with several optimizers step each of them: the last one ends the recording.
@@ -200,8 +201,28 @@ def _require_history(torch, options):
     backend = torch.cuda.memory.get_allocator_backend()
     if backend == "native":
         return
-    reason = f"only the native allocator keeps a history to record, and this script uses {backend}; " \
-             "take backend: out of PYTORCH_CUDA_ALLOC_CONF, or the other allocator out of the script"
+    _refuse(options, f"only the native allocator keeps a history to record, and this script uses {backend}; "
+                     "take backend: out of PYTORCH_CUDA_ALLOC_CONF, or the other allocator out of the script")
+
+
+def _require_kernels(torch, options):
+    """@raises SystemExit(3) if this PyTorch was not built for the GPU: its first kernel fails there, too.
+
+    As torch.cuda decides (2.15, cuda/__init__.py _check_cubins): code of the same major version and no later minor one.
+    """
+    major, minor = torch.cuda.get_device_capability()
+    built = [(int(word[:-1]), int(word[-1])) for word in
+             (name.partition("_")[2].rstrip("af") for name in torch.cuda.get_arch_list() if name.startswith("sm_")) if word.isdigit()]
+    translated = [int(name.partition("_")[2].rstrip("af")) for name in torch.cuda.get_arch_list() if name.startswith("compute_")]
+    if not built or any(version <= 10 * major + minor for version in translated) or \
+            any(each[0] == major and each[1] <= minor for each in built):
+        return
+    known = ", ".join(f"{each[0]}.{each[1]}" for each in built)
+    _refuse(options, f"PyTorch {torch.__version__} has no kernels for {torch.cuda.get_device_name()} (compute capability {major}.{minor}; "
+                     f"it was built for {known}); record with a release that has them, or for another --gpu")
+
+
+def _refuse(options, reason):
     status.tell(options, "refused", place="torch", reason=reason)
     print(f"highwater record: {reason}", file=sys.stderr)
     raise SystemExit(3)
