@@ -155,6 +155,10 @@ RUNS = {
     "answers": (["-c", "import torch\nx = torch.rand(8, device='cuda')\n"
                  "assert x.sum().item() == 3 and bool(x[0] > 1) and len(torch.multinomial(x, 8).nonzero()) == 2"],
                 {"HIGHWATER_RECORD_ANSWERS": "nonzero=0.25,item=3"}, {"ended": "exit", "error": None}),
+    "floats of the host": (["-c", "import torch\nboxes = torch.tensor([[1., 2., 5., 9.], [3., 4., 4., 8.]]).cuda()\n"
+                            "size = boxes[:, 2:] - boxes[:, :2]\nassert (size > 0).all() and (size[:, 0] > 2).nonzero().tolist() == [[0]]\n"
+                            "assert torch.nn.Linear(2, 2).cuda().weight.sum().item() == 0\n"
+                            "assert torch.rand(4096).cuda().sum().item() == 0"], {}, {"ended": "exit", "error": None}),
     "forked child": (["-c", ALLOCATE + "import os\nif os.fork() == 0: os._exit(0)\nos.wait()"], {},
                      {"ended": "exit", "entries": 2}),
 }

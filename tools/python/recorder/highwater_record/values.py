@@ -5,7 +5,8 @@ and most of them follow from what the host knows: are the positions packed, is t
 finished, how many tokens does an expert get. So each operator on integers runs a second time, on the host, on copies
 of what its inputs would hold (mirrors.py), and a value that the program reads is read there.
 
-Floating-point values stay zeros, and integers made of them follow from zeros; a router's equal scores choose experts
+Floating-point values stay zeros, but for a few that the host has sent (boxes of a detector) and what follows from these;
+integers made of the others follow from zeros; a router's equal scores choose experts
 in turns (routing.py, deepspeed_gates.py). What nobody knows is read as zeros, or as --answers says (answers.py).
 """
 from . import deepspeed_gates, dynamo, integers
@@ -14,6 +15,7 @@ from .host_run import HostRun, Unknown
 from .mirrors import Mirrors
 
 _LARGEST_FLOATS = 1 << 20  # bytes of floating-point numbers made of integers, e.g. for a histogram
+_LARGEST_SENT = 4 << 10    # bytes of floating-point numbers that a script gives to the device and may decide by
 _SMALL = 64                # elements of a copy to the host that counts as a value read
 
 # A copy that goes to the host's kernels at once, past modes, transforms, autograd and autocast.
@@ -149,7 +151,7 @@ class Values:
             return self._copy_to_host(run, args[0], args[1])
         result = run()
         outputs = result if isinstance(result, (tuple, list)) else (result,)
-        wanted = [self._matters(output, args) for output in outputs]
+        wanted = [self._matters(output, args) or self._is_sent(operator, output, args) for output in outputs]
         if any(wanted):
             self._repeat_on_host(operator, args, kwargs, outputs, wanted)
         return result
@@ -181,6 +183,12 @@ class Values:
         if not output.is_floating_point() and not output.is_complex():
             return True
         return self._any_mirrored(inputs) and output.untyped_storage().nbytes() <= _LARGEST_FLOATS
+
+    def _is_sent(self, operator, output, inputs):
+        """Whether few floats come from the host: boxes, thresholds, schedules. Parameters do, too, and change on the device."""
+        return (operator is self._copy and inputs[1].is_cpu and self._mirrors.is_device_tensor(output)
+                and not isinstance(inputs[1], self._torch.nn.Parameter)
+                and output.untyped_storage().nbytes() <= _LARGEST_SENT)
 
     def _any_mirrored(self, inputs):
         return any(self._any_mirrored(value) if isinstance(value, (list, tuple)) else
