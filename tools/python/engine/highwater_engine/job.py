@@ -8,6 +8,7 @@ import os
 
 from . import architectures, lengths, sources
 from .given import WORDS, given, require_fed
+from .models import of_transformers
 from .plan import Job as Job
 from .plan import Plan, Refused
 from .readers import FRAMEWORKS
@@ -20,7 +21,7 @@ _READ_ELSEWHERE = ("model", "gpu", "torch", "transformers", "framework", "moe_lo
 
 
 def require_loop(plan):
-    """What is refused whatever the model, and so before torch is loaded, which takes half a minute. @raises Refused"""
+    """@raises Refused"""
     framework = plan["framework"]
     if framework not in FRAMEWORKS:
         raise Refused(f"--framework {framework}: --engine torch runs {', '.join(FRAMEWORKS)}; use one of these, "
@@ -29,6 +30,35 @@ def require_loop(plan):
         raise Refused(f"--model-code {plan['model_code']}: --engine torch runs transformers' models; omit it, or use "
                       "--engine model")
     plan.one_of("data", "to")
+
+
+class _ModelAsked(Exception):
+    """What comes next depends on the model."""
+
+
+class _UnseenFiles(dict):
+    """Those of a model that nobody has looked at: its config.json says what can be split."""
+
+    def _asked(self, *_):
+        raise _ModelAsked
+
+    __contains__ = __getitem__ = get = _asked
+
+
+# It takes every option, so that what is refused is refused for all models.
+_ANY_MODEL = dataclasses.replace(of_transformers("AutoModel", ("any", "Block")), mask="attention_mask", targets=True,
+                                 sizes=frozenset(WORDS), files=_UnseenFiles())
+
+
+def require_plan(plan):
+    """What is refused whatever the model, and so before torch is loaded, which takes half a minute. @raises Refused"""
+    require_loop(plan)
+    try:
+        make(plan, _ANY_MODEL)
+    except Refused:
+        raise
+    except Exception:  # its reader wants to know more of the model
+        pass
 
 
 def make(plan, model):

@@ -61,7 +61,7 @@ def _serve(lines):
 def _begin(request):
     """The answer, or the run that will give it."""
     try:
-        job.require_loop(job.Plan(request["options"], request["changed"]))
+        job.require_plan(job.Plan(request["options"], request["changed"]))
     except job.Refused as refusal:
         return {"refused": str(refusal)}
     if apart.is_needed():
