@@ -182,6 +182,13 @@ constexpr std::array kImpliedDefaults{
                      return runs_accelerate(plan.framework) && is_fsdp1(plan.parallel);
                    },
                    "none"},
+    // accelerate 1.15, accelerator.py prepare_model: what a script has made on the host is moved by
+    // FSDP(device_id=...), unit by unit.
+    ImpliedDefault{"init",
+                   [](const TrainingPlan& plan) {
+                     return runs_accelerate(plan.framework) && is_fsdp1(plan.parallel);
+                   },
+                   "cpu"},
     // accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model.
     ImpliedDefault{"fsdp-units", has_unit_ends, "ends"},
     // transformers 5.23, distributed/fsdp.py update_fsdp_plugin_peft: PEFT's policy.

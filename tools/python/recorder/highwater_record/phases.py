@@ -60,6 +60,8 @@ class Phases:
         fused_backward.watch(lambda _: self._begin_backward(), self._end_fused_backward)
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             _surround(owner, "clip_grad_norm_", lambda: self._begin("clip"), _nothing)
+        after_import.after("torch.distributed.fsdp.fully_sharded_data_parallel", lambda fsdp: _surround(
+            fsdp.FullyShardedDataParallel, "clip_grad_norm_", lambda: self._begin("clip"), _nothing))
 
     # ---- what the hooks mean
 

@@ -6,6 +6,7 @@ import sys
 import weakref
 from collections import Counter
 
+from .. import after_import
 from . import batches, loops, models, optimizers, recomputation, strategies
 
 
@@ -58,6 +59,9 @@ class Observer:
             _before(owner, "zero_grad", self._zeroes)
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             _before(owner, "clip_grad_norm_", lambda _, max_norm, *__, **___: self._clips(max_norm))
+        # FSDP1's own method, which accelerate and Trainer call as well.
+        after_import.after("torch.distributed.fsdp.fully_sharded_data_parallel", lambda fsdp: _before(
+            fsdp.FullyShardedDataParallel, "clip_grad_norm_", lambda _, max_norm, *__, **___: self._clips(max_norm)))
         _after(torch.nn.Parameter, "__deepcopy__", lambda copy: self._copied.append(weakref.ref(copy)))
         _before(torch.cuda, "empty_cache", lambda: self._empties())
         _before(torch.cuda.memory, "empty_cache", lambda: self._empties())
