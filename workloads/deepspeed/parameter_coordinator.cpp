@@ -20,9 +20,11 @@ bool contains(const nn::Module& module, const nn::Module& other) {
 
 }  // namespace
 
-ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group, const TrainingPlan& plan,
-                                           Owned parameters_of)
+ParameterCoordinator::ParameterCoordinator(dist::ProcessGroup& group,
+                                           dist::ProcessGroup& second_copies,
+                                           const TrainingPlan& plan, Owned parameters_of)
     : group_(group),
+      second_copies_(second_copies),
       runtime_(group.runtime()),
       options_(plan.parallel.zero),
       parameters_of_(std::move(parameters_of)),
@@ -178,7 +180,8 @@ void ParameterCoordinator::release_for(const nn::Module& module,
   }
 }
 
-// __all_gather_params: gathers those that are neither available nor being gathered.
+// __all_gather_params: gathers those that are neither available nor being gathered, first those
+// that have a second copy, from their group.
 void ParameterCoordinator::gather(std::vector<PartitionedParameter*> parameters) {
   std::erase_if(parameters, [](const PartitionedParameter* parameter) {
     return parameter->status != ParameterStatus::partitioned;
@@ -190,8 +193,19 @@ void ParameterCoordinator::gather(std::vector<PartitionedParameter*> parameters)
     available_ += parameter->numel;
     buffers_.swap_in(*parameter);
   }
+  const auto others = std::ranges::stable_partition(
+      parameters, [](const auto* parameter) { return parameter->second_copy.defined(); });
+  gather_over(second_copies_, {parameters.begin(), others.begin()});
+  gather_over(group_, {others.begin(), others.end()});
+}
+
+void ParameterCoordinator::gather_over(dist::ProcessGroup& group,
+                                       const std::vector<PartitionedParameter*>& parameters) {
+  if (parameters.empty()) {
+    return;
+  }
   const Scoped<StreamId> on_stream(runtime_.stream, stream_);
-  const auto gathering = std::make_shared<Gather>(group_, parameters);
+  const auto gathering = std::make_shared<Gather>(group, parameters);
   for (PartitionedParameter* parameter : parameters) {
     flying_.emplace_back(parameter, gathering);
   }

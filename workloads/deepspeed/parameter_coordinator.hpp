@@ -27,7 +27,9 @@ class ParameterCoordinator {
   /// `parameters_of` names the parameters that a module itself owns.
   using Owned = std::function<std::vector<PartitionedParameter*>(const nn::Module&)>;
 
-  ParameterCoordinator(dist::ProcessGroup& group, const TrainingPlan& plan, Owned parameters_of);
+  /// `second_copies` are the ranks that share those.
+  ParameterCoordinator(dist::ProcessGroup& group, dist::ProcessGroup& second_copies,
+                       const TrainingPlan& plan, Owned parameters_of);
 
   /// reset_step: a forward of the whole model begins.
   void begin_forward();
@@ -72,6 +74,7 @@ class ParameterCoordinator {
   void broadcast_numbers(std::size_t count);
   void check_trace(const nn::Module& module);
   void gather(std::vector<PartitionedParameter*> parameters);
+  void gather_over(dist::ProcessGroup& group, const std::vector<PartitionedParameter*>& parameters);
   void wait_for(PartitionedParameter& parameter);
   void pop_from_queue(const std::vector<PartitionedParameter*>& needed);
   void prefetch();
@@ -85,6 +88,7 @@ class ParameterCoordinator {
   std::set<std::size_t> find_to_release(const nn::Module& module) const;
 
   dist::ProcessGroup& group_;
+  dist::ProcessGroup& second_copies_;
   eager::Runtime& runtime_;
   Zero options_;
   Owned parameters_of_;

@@ -20,13 +20,23 @@ Tensor empty(Runtime& runtime, const char* op, const eager::Dims& sizes, DType d
   return eager::empty(runtime, sizes, dtype);
 }
 
+Tensor moved(const Tensor& part, const PartitionedParameter& parameter) {
+  return parameter.is_on_host ? eager::to_cuda(part) : part;
+}
+
 /// ds_tensor.to(device): a copy if the partition lives on the host.
 Tensor on_device(const PartitionedParameter& parameter) {
   if (parameter.is_on_nvme) {  // by way of a buffer
     return empty(parameter.tensor.runtime(), "_to_copy", {parameter.partition_numel},
                  parameter.tensor.dtype());
   }
-  return parameter.is_on_host ? eager::to_cuda(parameter.partition) : parameter.partition;
+  return moved(parameter.partition, parameter);
+}
+
+/// The same of what is gathered by a Gather.
+Tensor gathered_on_device(const PartitionedParameter& parameter) {
+  return parameter.second_copy.defined() ? moved(parameter.second_copy, parameter)
+                                         : on_device(parameter);
 }
 
 // NoGatherHandle, NoGatherCoalescedHandle: a single rank's partition is the whole parameter.
@@ -36,19 +46,24 @@ void use_partition(PartitionedParameter& parameter) {
 
 }  // namespace
 
-void PartitionedParameter::split(int ranks, PartitionPlace where) {
+void PartitionedParameter::split(PartitionRanks ranks, PartitionPlace where) {
   Runtime& runtime = tensor.runtime();
   is_on_host = where != PartitionPlace::gpu;
+  is_pinned_ = where == PartitionPlace::pinned || where == PartitionPlace::nvme_and_pinned;
   sizes = tensor.sizes();
   numel = tensor.numel();
-  partition_numel = (numel + ranks - 1) / ranks;
+  partition_numel = (numel + ranks.all - 1) / ranks.all;
+  if (ranks.sharing_second_copy > 0) {
+    second_numel = partition_numel * ranks.all / ranks.sharing_second_copy;
+    make_second_copy();
+  }
   const bool uses_nvme = where == PartitionPlace::nvme || where == PartitionPlace::nvme_and_pinned;
   is_on_nvme = uses_nvme && is_swappable(partition_numel * item_size(tensor.dtype()));
   is_swapped_out = is_on_nvme;
   const eager::OpScope op(runtime, "deepspeed::partition");
   partition = eager::empty_on(runtime, is_on_host ? eager::Place::host : eager::Place::cuda,
                               {is_on_nvme ? 0 : partition_numel}, tensor.dtype());
-  if (where == PartitionPlace::pinned || where == PartitionPlace::nvme_and_pinned) {
+  if (is_pinned_) {
     partition = eager::pin_memory(partition);
   }
   runtime.categorize(partition, Category::parameter);
@@ -58,8 +73,24 @@ void PartitionedParameter::split(int ranks, PartitionPlace where) {
   release();
 }
 
+// _partition_param_sec, which waits for the copy.
+void PartitionedParameter::make_second_copy() {
+  Runtime& runtime = tensor.runtime();
+  const eager::OpScope op(runtime, "deepspeed::partition");
+  second_copy = eager::empty_on(runtime, is_on_host ? eager::Place::host : eager::Place::cuda,
+                                {second_numel}, tensor.dtype());
+  if (is_pinned_) {
+    second_copy = eager::pin_memory(second_copy);
+  }
+  runtime.categorize(second_copy, Category::parameter);
+  runtime.synchronize();
+}
+
 void PartitionedParameter::release() {
   Runtime& runtime = tensor.runtime();
+  if (second_numel > 0 && !second_copy.defined()) {
+    make_second_copy();
+  }
   runtime.record_stream(tensor, runtime.stream);
   set_data(tensor, eager::empty(runtime, {0}, tensor.dtype()));
   status = ParameterStatus::partitioned;
@@ -82,12 +113,12 @@ void Gather::start_one() {
   PartitionedParameter& parameter = *parameters_.front();
   Runtime& runtime = group_.runtime();
   const Tensor buffer =
-      empty(runtime, "deepspeed::all_gather", {parameter.partition_numel * group_.size()},
+      empty(runtime, "deepspeed::all_gather", {parameter.gathered_numel() * group_.size()},
             parameter.tensor.dtype());
   runtime.categorize(buffer, Category::parameter);
   parts_.push_back({.parameters = parameters_,
                     .flat = {},
-                    .work = group_.all_gather_async(buffer, on_device(parameter))});
+                    .work = group_.all_gather_async(buffer, gathered_on_device(parameter))});
   set_data(parameter.tensor, narrow_as(buffer, 0, parameter.sizes));
 }
 
@@ -107,7 +138,7 @@ Gather::Part Gather::started(std::vector<PartitionedParameter*> parameters) {
   Runtime& runtime = group_.runtime();
   std::int64_t elements = 0;
   for (const PartitionedParameter* parameter : parameters) {
-    elements += parameter->partition_numel;
+    elements += parameter->gathered_numel();
   }
   Part part;
   part.flat = empty(runtime, "deepspeed::all_gather_coalesced", {elements * group_.size()},
@@ -116,7 +147,7 @@ Gather::Part Gather::started(std::vector<PartitionedParameter*> parameters) {
   {
     std::vector<Tensor> inputs;
     for (const PartitionedParameter* parameter : parameters) {
-      inputs.push_back(on_device(*parameter));
+      inputs.push_back(gathered_on_device(*parameter));
     }
     runtime.launch(1);
     eager::release_list(inputs);

@@ -5,6 +5,11 @@
 // into the block that it lives in; several go through one flat block, from which each is copied
 // once the first of them is waited for. The flat block lives until every parameter has been
 // fetched.
+//
+// hpZeRO (zero_hpz_partition_size; 0.19.8, _partition_param_sec) keeps a second copy of parameters,
+// partitioned over the ranks of a group, usually a machine. It is made when parameters are
+// partitioned and gathered from until a step invalidates it (stage3.py:
+// invalidate_secondary_tensor).
 #pragma once
 
 #include <memory>
@@ -24,12 +29,21 @@ enum class ParameterStatus : std::uint8_t { available, partitioned, in_flight };
 /// small for NVMe stays on the host.
 enum class PartitionPlace : std::uint8_t { gpu, pageable, pinned, nvme, nvme_and_pinned };
 
+/// The ranks that parameters are partitioned over, and those that share a second copy of each one,
+/// a part of them (zero_hpz_partition_size); 0: there is none.
+struct PartitionRanks {
+  int all = 1;
+  int sharing_second_copy = 0;
+};
+
 struct PartitionedParameter {
   eager::Tensor tensor;    ///< the module's parameter; without data while it is partitioned
   eager::Dims sizes;       ///< ds_shape
   std::int64_t numel = 0;  ///< ds_numel
   std::int64_t partition_numel = 0;  ///< elements per rank, the last rank's padded
   eager::Tensor partition;           ///< ds_tensor
+  eager::Tensor second_copy;         ///< ds_secondary_tensor: this rank's part, if there is one
+  std::int64_t second_numel = 0;     ///< its elements; 0: none is made
   std::size_t id = 0;                ///< ds_id: its place among model.parameters()
   bool persists = false;             ///< too small to be partitioned again before the step
   bool is_on_host = false;           ///< offload_param
@@ -40,16 +54,28 @@ struct PartitionedParameter {
   std::set<const nn::Module*> active;  ///< modules that are using it
 
   /// param.partition() the first time: this rank's part gets a block of its own, `where` it stays.
-  void split(int ranks, PartitionPlace where);
+  void split(PartitionRanks ranks, PartitionPlace where);
 
-  /// free_param: the gathered data are freed once the current stream has finished with them.
+  /// param.partition() later on: without a second copy this rank's part of it is made. free_param:
+  /// the gathered data are freed once the current stream has finished with them.
   void release();
+
+  /// Elements that this rank contributes when it is gathered: of the second copy, if there is one.
+  [[nodiscard]] std::int64_t gathered_numel() const {
+    return second_copy.defined() ? second_numel : partition_numel;
+  }
+
+ private:
+  void make_second_copy();
+
+  bool is_pinned_ = false;
 };
 
 /// An all-gather under way. Parameters of different types go through a flat block for each type.
 class Gather {
  public:
   /// Starts it on the current stream. `parameters` are partitioned; the order does not matter.
+  /// Either all have a second copy, and `group` shares it, or none.
   Gather(dist::ProcessGroup& group, std::vector<PartitionedParameter*> parameters);
 
   /// Waits, on the current stream; the parameters are available then.

@@ -40,6 +40,11 @@ Optimizer backup_choice(const Optimizer& choice) {
   return backup;
 }
 
+// A group of one rank, or of none, has no communicator.
+CommBackend second_backend(const TrainingPlan& plan) {
+  return partition_ranks(plan).sharing_second_copy > 1 ? plan.parallel.backend : CommBackend::fake;
+}
+
 Tensor moved_as_fp32(const Tensor& tensor, eager::Place place) {
   return place == eager::Place::host ? widened(moved(tensor, place))
                                      : moved(widened(tensor), place);
@@ -59,7 +64,9 @@ Stage3::Stage3(dist::ProcessGroup& group, nn::Module& model, const TrainingPlan&
       parameters_(std::move(made)),
       offloads_(offloads_optimizer(plan.parallel)),
       offloads_params_(offloads_params(plan.parallel)),
-      coordinator_(group, plan,
+      second_copies_(group.runtime(), std::max(partition_ranks(plan).sharing_second_copy, 1),
+                     second_backend(plan)),
+      coordinator_(group, second_copies_, plan,
                    [this](const nn::Module& module) { return parameters_of(module); }) {
   remember_parameters();
   split_parameters();
@@ -107,7 +114,7 @@ void Stage3::split_parameters() {
     parameter.tensor = named.tensor;
     parameter.id = parameters_.size() - 1;
     world_.broadcast(named.tensor).wait();
-    parameter.split(group_.size(), partition_place(plan_));
+    parameter.split(partition_ranks(plan_), partition_place(plan_));
     by_tensor_[parameter.tensor.get()] = &parameter;
   }
 }

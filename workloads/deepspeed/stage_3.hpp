@@ -70,6 +70,7 @@ class Stage3 : public ZeroOptimizer {
   void update(std::size_t index, const eager::Tensor& norm);
   void write_back(const SubGroup& sub_group);
   void gather_persistent();
+  void drop_second_copies();
   void gather_one(PartitionedParameter& parameter);
   void gather_external(const nn::Module& reader, const eager::Tensor& read);
 
@@ -87,6 +88,7 @@ class Stage3 : public ZeroOptimizer {
   std::map<const eager::TensorImpl*, PartitionedParameter*> by_tensor_;
   std::map<const nn::Module*, ParameterGroup> by_module_;
   ParameterGroup persistent_;
+  dist::ProcessGroup second_copies_;  ///< _get_zero_param_intra_parallel_group
   ParameterCoordinator coordinator_;
   ModuleHooks::Returned returned_;
   eager::Tensor inf_or_nan_tracker_;

@@ -34,6 +34,7 @@ void Stage3::step() {
     update(i, norm);
   }
   gather_persistent();
+  drop_second_copies();
   if (is_recent_deepspeed(plan_.versions)) {
     norm.reset();
   }
@@ -115,6 +116,7 @@ void Stage3::offloaded_step() {
   update_offloaded();
   gradients_->reset_norms();
   gather_persistent();
+  drop_second_copies();
 }
 
 // _optimizer_step: sub-groups on the GPU are updated there, one by one.
@@ -195,6 +197,15 @@ void Stage3::write_back(const SubGroup& sub_group) {
     eager::empty_on(runtime_, eager::Place::host, {sub_group.numel}, sub_group.master.dtype());
   }
   runtime_.synchronize();
+}
+
+// invalidate_secondary_tensor: frozen parameters keep theirs.
+void Stage3::drop_second_copies() {
+  for (const SubGroup& sub_group : sub_groups_) {
+    for (PartitionedParameter* parameter : sub_group.parameters) {
+      parameter->second_copy.reset();
+    }
+  }
 }
 
 // persistent_parameters[0].all_gather(persistent_parameters)

@@ -17,8 +17,8 @@ using eager::Tensor;
 
 class ZeroInit {
  public:
-  ZeroInit(dist::ProcessGroup& group, PartitionPlace where, const Lora& lora)
-      : group_(group), where_(where), lora_(lora) {}
+  ZeroInit(dist::ProcessGroup& group, PartitionPlace where, const TrainingPlan& plan)
+      : group_(group), where_(where), ranks_(partition_ranks(plan)), lora_(plan.lora) {}
 
   PartitionedParameters partition(nn::Module& model) {
     visit(model);
@@ -36,7 +36,7 @@ class ZeroInit {
     }
     for (auto& parameter : own) {
       group_.broadcast(parameter->tensor).wait();
-      parameter->split(group_.size(), where_);
+      parameter->split(ranks_, where_);
       keep(std::move(parameter));
     }
     for (nn::Module* child : module.children()) {
@@ -76,6 +76,7 @@ class ZeroInit {
 
   dist::ProcessGroup& group_;
   PartitionPlace where_;
+  PartitionRanks ranks_;
   const Lora& lora_;
   PartitionedParameters made_;
   PartitionedParameters dropped_;
@@ -97,7 +98,15 @@ PartitionPlace partition_place(const TrainingPlan& plan) {
 
 PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model,
                                         PartitionPlace where) {
-  return ZeroInit(group, where, model.context().plan.lora).partition(model);
+  return ZeroInit(group, where, model.context().plan).partition(model);
+}
+
+// groups.py: _create_zero_param_parallel_group, of min(group_size, world_size) ranks.
+PartitionRanks partition_ranks(const TrainingPlan& plan) {
+  const Parallelism& p = plan.parallel;
+  const int all = data_group(p).ranks;
+  const int asked = p.zero.hpz_partition_size;
+  return {.all = all, .sharing_second_copy = asked > 1 ? std::min(asked, all) : 0};
 }
 
 }  // namespace highwater::deepspeed

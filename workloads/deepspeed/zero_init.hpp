@@ -27,4 +27,7 @@ using PartitionedParameters = std::vector<std::unique_ptr<PartitionedParameter>>
 PartitionedParameters partition_as_made(dist::ProcessGroup& group, models::LanguageModel& model,
                                         PartitionPlace where);
 
+/// Those of `plan`, which has stage 3.
+PartitionRanks partition_ranks(const TrainingPlan& plan);
+
 }  // namespace highwater::deepspeed

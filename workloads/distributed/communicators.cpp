@@ -62,6 +62,8 @@ std::vector<Communicator> communicators(const Parallelism& parallel) {
   for (const GridGroup& group : tensor_groups(parallel)) {
     add(group.axis, group.ranks, Pattern::ring);
   }
+  add("second copies of the parameters",
+      std::min(parallel.zero.hpz_partition_size, parallel.dp * parallel.cp), Pattern::ring);
   add("pipeline parallel", parallel.pp, Pattern::ring);
   add("context parallel", parallel.cp,
       exchanges_heads(parallel) ? Pattern::all_to_all : Pattern::ring);

@@ -63,8 +63,12 @@ void GradScaler::check_inf() {
 void GradScaler::step(OptimizerRun& optimizer) {
   if (optimizer.unscales_in_kernel()) {
     step_in_kernel(optimizer);
-    return;
+  } else {
+    step_unscaled(optimizer);
   }
+}
+
+void GradScaler::step_unscaled(OptimizerRun& optimizer) {
   if (stage_ == Stage::ready) {
     unscale();
   }

@@ -30,6 +30,9 @@ class GradScaler {
   /// scaler.step(optimizer)
   void step(OptimizerRun& optimizer);
 
+  /// The same of an optimizer whose kernel is not asked to unscale.
+  void step_unscaled(OptimizerRun& optimizer);
+
   /// scaler.update()
   void update();
 

@@ -1,4 +1,5 @@
-// Options of torch.nn.parallel.DistributedDataParallel and of its communication hooks.
+// Options of torch.nn.parallel.DistributedDataParallel, of its communication hooks and of the
+// optimizer that PyTorch has for use with it.
 //
 // Defaults: PyTorch 2.6, torch/nn/parallel/distributed.py and
 // torch/distributed/algorithms/ddp_comm_hooks/powerSGD_hook.py (PowerSGDState).
@@ -24,6 +25,11 @@ struct PowerSgd {
   bool operator==(const PowerSgd&) const = default;
 };
 
+/// torch.distributed.optim.ZeroRedundancyOptimizer (zero_redundancy_optimizer.py): each rank steps
+/// its part of the parameters and sends them to the others, one by one, or in one block of each
+/// rank that its parameters are moved to (parameters_as_bucket_view).
+enum class ZeroRedundancyKind : std::uint8_t { none, parameters, buckets };
+
 /// DistributedDataParallel's own options.
 struct Ddp {
   std::optional<double> bucket_cap_mb;  ///< MiB of every bucket; absent: 1 of the first, then 25
@@ -32,8 +38,13 @@ struct Ddp {
   bool find_unused = false;  ///< find_unused_parameters
   DdpCommHook comm_hook = DdpCommHook::none;
   PowerSgd power_sgd;
+  ZeroRedundancyKind zero_redundancy = ZeroRedundancyKind::none;
 
   bool operator==(const Ddp&) const = default;
 };
+
+constexpr bool spreads_states(const Ddp& ddp) {
+  return ddp.zero_redundancy != ZeroRedundancyKind::none;
+}
 
 }  // namespace highwater

@@ -38,6 +38,8 @@ struct Zero {
   std::int64_t param_buffer_count = 5;           ///< NVMe: buffer_count of offload_param
   std::int64_t param_buffer_size = 100'000'000;  ///< NVMe: its buffer_size
   std::int64_t max_in_cpu = 1'000'000'000;       ///< NVMe: parameters that stay in host memory
+  int hpz_partition_size =
+      1;              ///< ranks that share a second copy of the parameters (ZeRO++); 1: none
   bool init = false;  ///< the model is built inside deepspeed.zero.Init()
 
   /// The setting of a stage, 1 to 3.

@@ -136,13 +136,31 @@ void read_gradients(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
+/// Without DDP each rank steps its part, too, of gradients that the script itself sums.
+void read_redundancy(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::string name = "torch.ZeroRedundancyOptimizer";
+  const std::string path = "optimizers.0.redundancy";
+  if (facts.flag(path + ".overlaps").value_or(false)) {
+    keys.add_not_supported(path + ".overlaps", "true",
+                           "steps in DDP's hook, of buckets of its own; each rank has the states "
+                           "of its part only, which takes less memory; simulated with all of them "
+                           "on every rank");
+  } else if (facts.text("strategy.kind") != "ddp") {
+    keys.add_not_supported("optimizers.0.class", name,
+                           "simulated beside DistributedDataParallel only; each rank has the "
+                           "states of its part, which takes less memory; simulated with all of "
+                           "them on every rank");
+  } else {
+    const bool has_buckets = facts.flag(path + ".buckets").value_or(false);
+    keys.use("optimizers.0.class", name, "zero-redundancy", has_buckets ? "buckets" : "parameters");
+  }
+}
+
 }  // namespace
 
 void read_observed_optimizer(const ObservedFacts& facts, SourceKeys& keys) {
   if (spreads_states(facts)) {
-    keys.add_not_supported("optimizers.0.class", "torch.ZeroRedundancyOptimizer",
-                           "each rank has the states of its part only, which takes less memory; "
-                           "simulated with all of them on every rank");
+    read_redundancy(facts, keys);
   }
   if (facts.find("optimizers.0") != nullptr) {
     read_class(facts, keys);

@@ -1,7 +1,9 @@
 // The parts of an observed plan, each read by itself.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "workloads/sources/observed_facts.hpp"
 #include "workloads/sources/plan_source.hpp"
@@ -25,6 +27,12 @@ void read_observed_optimizer(const ObservedFacts& facts, SourceKeys& keys);
 
 /// Ranks and wrappers.
 void read_observed_strategy(const ObservedFacts& facts, SourceKeys& keys);
+
+/// Of DeepSpeed's configuration what plans lack or what changes nothing, as the facts of its file
+/// say (facts/programs/deepspeed.json), but for the keys of "zero_optimization" that are in
+/// `known`. Defined by workloads/sources/programs/hugging_face.
+void read_observed_deepspeed(const ObservedFacts& facts, std::span<const std::string_view> known,
+                             SourceKeys& keys);
 
 /// GPU, limits, releases.
 void read_observed_device(const ObservedFacts& facts, SourceKeys& keys);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -202,14 +204,24 @@ constexpr std::array kZeroKeys{
     ZeroKey{"reduce_scatter", "reduce-scatter"},
     ZeroKey{"round_robin_gradients", "round-robin-gradients"}};
 
+/// Keys of "zero_optimization" that are read here.
+std::vector<std::string_view> known_zero_keys() {
+  std::vector<std::string_view> known{"stage", "offload_optimizer", "offload_param"};
+  std::ranges::transform(kZeroKeys, std::back_inserter(known), &ZeroKey::key);
+  return known;
+}
+
 void read_zero_key(const std::string& name, const boost::json::value& value, SourceKeys& keys) {
   const std::string path = "strategy.config.zero_optimization." + name;
   const std::string text = boost::json::serialize(value);
   const auto known = std::ranges::find(kZeroKeys, name, &ZeroKey::key);
-  if (known != kZeroKeys.end() && (value.is_bool() || value.is_int64())) {
+  if (known == kZeroKeys.end()) {
+    return;
+  }
+  if (value.is_bool() || value.is_int64()) {
     keys.use(path, text, known->option, text);
-  } else if (name != "stage" && name != "offload_optimizer" && name != "offload_param") {
-    keys.add_not_supported(path, text, "plans have no such option");
+  } else {
+    keys.add_not_supported(path, text, "neither a number nor true or false");
   }
 }
 
@@ -285,6 +297,7 @@ void read_deepspeed(const ObservedFacts& facts, std::int64_t ranks, SourceKeys& 
     }
     read_zero_offload(facts, stage, keys);
   }
+  read_observed_deepspeed(facts, known_zero_keys(), keys);
 }
 
 /// Ranks that split tensors, by the names that meshes give them.

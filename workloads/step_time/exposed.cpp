@@ -153,12 +153,15 @@ DataParallelTime megatron_data_parallel(const Rank& rank) {
               waited_for(reduction, beside_reduction) + waited_for(gathering, beside_gather)};
 }
 
-/// DistributedDataParallel sums in buckets during backward, in each micro-batch unless told.
+/// DistributedDataParallel sums in buckets during backward, in each micro-batch unless told. A
+/// ZeroRedundancyOptimizer then broadcasts each rank's part, which is a gather of all.
 DataParallelTime ddp_time(const Rank& rank) {
-  const double summing = all_reduce_all(rank, model_element(*rank.plan));
-  const double waited = waited_for(summing, whole_backward(rank));
-  return rank.plan->parallel.no_sync ? DataParallelTime{.per_step = waited}
-                                     : DataParallelTime{.per_micro_batch = waited};
+  const Parallelism& p = rank.plan->parallel;
+  const double element = model_element(*rank.plan);
+  const double waited = waited_for(all_reduce_all(rank, element), whole_backward(rank));
+  const double sending = spreads_states(p.ddp) ? gather_all(rank, element) : 0;
+  return p.no_sync ? DataParallelTime{.per_step = waited + sending}
+                   : DataParallelTime{.per_micro_batch = waited, .per_step = sending};
 }
 
 /// DeepSpeed's stages 0 to 2: gradients once a step, with stage 2 for each micro-batch; the
@@ -181,13 +184,14 @@ double held_parameters(const Rank& rank) {
          ends(rank).parameters;
 }
 
-bool shards_states(DataParallel kind) {
-  return kind != DataParallel::ddp && kind != DataParallel::zero0;
+bool shards_states(const Parallelism& p) {
+  return (p.dp_kind != DataParallel::ddp && p.dp_kind != DataParallel::zero0) ||
+         spreads_states(p.ddp);
 }
 
 double updated_parameters(const Rank& rank) {
   const Parallelism& p = rank.plan->parallel;
-  const int shards = shards_states(p.dp_kind) ? p.dp * p.cp / p.fsdp.replicas : 1;
+  const int shards = shards_states(p) ? p.dp * p.cp / p.fsdp.replicas : 1;
   const double trained = rank.share.trains_weights ? 1 : 0;
   return trained * held_parameters(rank) / shards;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "workloads/models/language_model.hpp"
@@ -36,6 +37,9 @@ class Wrapper {
 
   /// The same for `parameters`, which may belong to several models wrapped in the same way.
   virtual void clip(const std::vector<eager::Tensor>& parameters);
+
+  /// Broadcasts parameters, each from the rank that has stepped it, and waits for all of them.
+  virtual void broadcast(std::span<const eager::Tensor> /*parameters*/) {}
 
   /// GradScaler's kernel has checked only this rank's gradients, if they are sharded.
   virtual void share_found_inf(const eager::Tensor& /*found_inf*/) {}

@@ -27,6 +27,12 @@ ParameterRole role_of(const nn::NamedTensor& parameter) {
   return ParameterRole::other;
 }
 
+ParameterInfo info_of(const nn::NamedTensor& parameter) {
+  const auto& sizes = parameter.tensor.sizes();
+  return {
+      parameter.name, {sizes.begin(), sizes.end()}, parameter.tensor.numel(), role_of(parameter)};
+}
+
 std::vector<ParameterInfo> listed_parameters(const OtherConfig& config) {
   std::vector<ParameterInfo> parameters;
   for (const ListedParameter& listed : config.parameters) {
@@ -62,12 +68,17 @@ std::vector<ParameterInfo> model_parameters(const ModelSpec& spec) {
   TrainingPlan plan;
   plan.model = spec;
   std::vector<ParameterInfo> parameters;
+  visit_parameters(
+      plan, [&](const nn::NamedTensor& parameter) { parameters.push_back(info_of(parameter)); });
+  return parameters;
+}
+
+std::vector<ParameterInfo> trained_parameters(const TrainingPlan& plan) {
+  std::vector<ParameterInfo> parameters;
   visit_parameters(plan, [&](const nn::NamedTensor& parameter) {
-    const auto& sizes = parameter.tensor.sizes();
-    parameters.push_back({parameter.name,
-                          {sizes.begin(), sizes.end()},
-                          parameter.tensor.numel(),
-                          role_of(parameter)});
+    if (parameter.tensor.requires_grad()) {
+      parameters.push_back(info_of(parameter));
+    }
   });
   return parameters;
 }

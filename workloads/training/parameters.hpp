@@ -33,6 +33,9 @@ struct ParameterInfo {
 /// is empty
 std::vector<ParameterInfo> model_parameters(const ModelSpec& spec);
 
+/// The same of what the plan trains: all parameters, or the adapters that LoRA adds.
+std::vector<ParameterInfo> trained_parameters(const TrainingPlan& plan);
+
 /// Elements that the plan trains: all parameters, or the adapters that LoRA adds.
 std::int64_t trainable_elements(const TrainingPlan& plan);
 

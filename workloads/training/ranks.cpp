@@ -128,7 +128,7 @@ std::vector<AxisClass> stage_classes(const TrainingPlan& plan) {
 std::string shard_words(const TrainingPlan& plan, int rank) {
   const Parallelism& p = plan.parallel;
   std::vector<std::string> words;
-  if (p.dp_kind != DataParallel::ddp) {
+  if (p.dp_kind != DataParallel::ddp || spreads_states(p.ddp)) {
     words.push_back(fmt::format("shard {} of {}", rank, p.dp * p.cp));
   }
   if (p.cp > 1 && p.cp_kind == ContextParallel::ring) {

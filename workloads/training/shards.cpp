@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "workloads/distributed/ddp/zero_redundancy.hpp"
 #include "workloads/megatron/data_parallel/optimizer_shards.hpp"
 #include "workloads/models/language_model.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -42,6 +43,50 @@ bool has_distributed_optimizer(const TrainingPlan& plan) {
   return plan.framework == Framework::megatron && plan.parallel.dp_kind == DataParallel::zero1;
 }
 
+/// The optimizer's groups, as Wrapper::parameter_groups().
+std::vector<std::vector<ParameterInfo>> trained_groups(const TrainingPlan& plan) {
+  std::vector<std::vector<ParameterInfo>> groups(plan.optimizer.param_groups == 2 ? 2 : 1);
+  for (ParameterInfo& parameter : trained_parameters(plan)) {
+    const bool is_vector = parameter.sizes.size() < 2;
+    groups[groups.size() == 2 && is_vector ? 1 : 0].push_back(std::move(parameter));
+  }
+  return groups;
+}
+
+/// Elements of the part of each rank of a ZeroRedundancyOptimizer, then the sizes of its tensors.
+std::vector<ShardSignature> redundancy_parts(const TrainingPlan& plan) {
+  const auto groups = trained_groups(plan);
+  std::vector<std::vector<std::int64_t>> elements;
+  for (const auto& group : groups) {
+    std::ranges::transform(group, std::back_inserter(elements.emplace_back()),
+                           &ParameterInfo::elements);
+  }
+  std::vector<ShardSignature> signatures;
+  for (const auto& part : dist::parts_of_ranks(elements, plan.parallel.dp)) {
+    ShardSignature& signature = signatures.emplace_back(1);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      for (const std::size_t j : part[i]) {
+        const ParameterInfo& parameter = groups[i][j];
+        signature.front() += parameter.elements;
+        signature.push_back(std::ssize(parameter.sizes));
+        signature.insert(signature.end(), parameter.sizes.begin(), parameter.sizes.end());
+      }
+      signature.push_back(-1);
+    }
+  }
+  return signatures;
+}
+
+/// Of Megatron-Core's distributed optimizer.
+std::vector<ShardSignature> megatron_parts(TrainingPlan plan, int stage) {
+  const Parallelism& p = plan.parallel;
+  plan.parallel.rank = stage * p.dp * p.cp * p.tp;
+  eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
+  nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
+  const auto model = models::build_model(context);
+  return megatron::optimizer_shards(*model, plan);
+}
+
 void append(ShardSignature& signature, const ShardSignature& more) {
   std::ranges::copy(more, std::back_inserter(signature));
 }
@@ -77,7 +122,8 @@ std::int64_t Shards::share(int place) const {
 }
 
 std::int64_t Shards::held(int place) const {
-  if (plan_.parallel.dp_kind != DataParallel::fsdp2 && !uses_deepspeed(plan_)) {
+  const Parallelism& p = plan_.parallel;
+  if (p.dp_kind != DataParallel::fsdp2 && !uses_deepspeed(plan_) && !spreads_states(p.ddp)) {
     return 0;  // parts of equal size, wherever they are cut
   }
   const ShardSignature parts = memory_of(place);
@@ -102,6 +148,7 @@ ShardSignature Shards::position(int place) const {
 ShardSignature Shards::memory_of(int place) const {
   const Parallelism& p = plan_.parallel;
   const int ranks = p.dp * p.cp;
+  const auto at = static_cast<std::size_t>(place);
   switch (p.dp_kind) {
     case DataParallel::fsdp2:
       return rows(ranks / p.fsdp.replicas, place % (ranks / p.fsdp.replicas));
@@ -111,6 +158,8 @@ ShardSignature Shards::memory_of(int place) const {
     case DataParallel::zero3:
       return {place == ranks - 1 ? 1 : 0};  // partitions are padded, the last one at its tail
     case DataParallel::ddp:
+      return spreads_states(p.ddp) ? ShardSignature{optimizer_parts(0)[at].front()}
+                                   : ShardSignature{};
     case DataParallel::zero0:
     case DataParallel::fsdp1:
       return {};
@@ -123,7 +172,7 @@ ShardSignature Shards::memory_of(int place) const {
 // model while FSDP2 is set up.
 ShardSignature Shards::requests_of(int stage, int place) const {
   const Parallelism& p = plan_.parallel;
-  if (has_distributed_optimizer(plan_)) {
+  if (has_distributed_optimizer(plan_) || spreads_states(p.ddp)) {
     return optimizer_parts(stage)[static_cast<std::size_t>(place)];
   }
   if (plan_.framework == Framework::colossalai_gemini) {
@@ -189,13 +238,8 @@ ShardSignature Shards::expert_loads(int place) const {
 const std::vector<ShardSignature>& Shards::optimizer_parts(int stage) const {
   const auto [found, is_new] = optimizer_parts_.try_emplace(stage);
   if (is_new) {
-    TrainingPlan plan = plan_;
-    const Parallelism& p = plan.parallel;
-    plan.parallel.rank = stage * p.dp * p.cp * p.tp;
-    eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
-    nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
-    const auto model = models::build_model(context);
-    found->second = megatron::optimizer_shards(*model, plan);
+    found->second =
+        spreads_states(plan_.parallel.ddp) ? redundancy_parts(plan_) : megatron_parts(plan_, stage);
   }
   return found->second;
 }

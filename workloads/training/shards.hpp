@@ -36,7 +36,8 @@ class Shards {
   [[nodiscard]] std::int64_t share(int place) const;
 
   /// What cuts of unequal size give it: of FSDP2 rows, of DeepSpeed's ZeRO-1 and 2 elements of the
-  /// gradients that it keeps, of ZeRO-3 1 for the last rank, which has the padding. 0 for others.
+  /// gradients that it keeps, of ZeroRedundancyOptimizer those that it steps, of ZeRO-3 1 for the
+  /// last rank, which has the padding. 0 for others.
   [[nodiscard]] std::int64_t held(int place) const;
 
   /// Tokens of the rank's experts, in multiples of the mean rank's.

@@ -28,6 +28,19 @@ Optimizer optimizer_of(const TrainingPlan& plan) {
   return optimizer;
 }
 
+dist::ParameterGroups groups_of(const TrainingPlan& plan, const Wrapper& wrapper) {
+  return wrapper.parameter_groups(group_count(plan.optimizer));
+}
+
+std::optional<dist::ZeroRedundancy> redundancy_of(const TrainingPlan& plan,
+                                                  const Wrapper& wrapper) {
+  const Parallelism& p = plan.parallel;
+  if (!spreads_states(p.ddp)) {
+    return std::nullopt;
+  }
+  return dist::ZeroRedundancy(groups_of(plan, wrapper), data_group(p), p.ddp.zero_redundancy);
+}
+
 }  // namespace
 
 TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
@@ -35,8 +48,13 @@ TorchStrategy::TorchStrategy(eager::Runtime& runtime, const TrainingPlan& plan,
     : runtime_(runtime),
       plan_(plan),
       wrapper_(std::move(wrapper)),
+      redundancy_(redundancy_of(plan, *wrapper_)),
       optimizer_(runtime, optimizer_of(plan),
-                 wrapper_->parameter_groups(group_count(plan.optimizer)), wrapper_->resharding()) {
+                 redundancy_ ? redundancy_->own_groups() : groups_of(plan, *wrapper_),
+                 wrapper_->resharding()) {
+  if (redundancy_) {
+    redundancy_->move_to_buckets();
+  }
   if (scales_gradients(plan)) {
     scaler_.emplace(runtime, [this](const Tensor& found) { wrapper_->share_found_inf(found); });
   }
@@ -72,14 +90,30 @@ void TorchStrategy::clip_gradients() {
 void TorchStrategy::step() {
   const eager::OnDevice place(runtime_, runtime_.traced_device);
   if (scaler_) {
-    scaler_->step(optimizer_);
-    scaler_->update();
+    step_scaled();
   } else {
     optimizer_.step();
   }
+  if (redundancy_) {
+    wrapper_->broadcast(redundancy_->sent());
+  }
 }
 
+// ZeroRedundancyOptimizer does not have _step_supports_amp_scaling, even if its optimizer does.
+void TorchStrategy::step_scaled() {
+  if (redundancy_) {
+    scaler_->step_unscaled(optimizer_);
+  } else {
+    scaler_->step(optimizer_);
+  }
+  scaler_->update();
+}
+
+// The zeroes of whole tensors are written in place.
 void TorchStrategy::zero_grad() {
+  if (redundancy_) {
+    return plan_.set_to_none ? redundancy_->free_gradients() : void();
+  }
   optimizer_.zero_grad(plan_.set_to_none ? optim::ZeroGrad::to_none : optim::ZeroGrad::to_zero);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "workloads/distributed/ddp/zero_redundancy.hpp"
 #include "workloads/nn/backward_pass.hpp"
 #include "workloads/optim/grad_scaler.hpp"
 #include "workloads/optim/optimizer.hpp"
@@ -38,9 +39,12 @@ class TorchStrategy : public Strategy {
   void set_gradient_sync(GradientSync sync) override { wrapper_->set_gradient_sync(sync); }
 
  private:
+  void step_scaled();
+
   eager::Runtime& runtime_;
   const TrainingPlan& plan_;
   std::unique_ptr<Wrapper> wrapper_;
+  std::optional<dist::ZeroRedundancy> redundancy_;
   OptimizerRun optimizer_;
   std::optional<GradScaler> scaler_;
 };

@@ -25,7 +25,7 @@ PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "f
         "zero_grad_at": "end", "empty_cache_every_step": False, "lora": 0, "lora_dropout": 0, "dora": False, "reference_model": False,
         "quantize": "none", "double_quant": False, "quant_storage": "uint8", "quant_compute_dtype": "default", "prepare_kbit": True, "dp": 1, "dp_kind": "ddp",
         "tp": 1, "pp": 1, "cp": 1, "ep": 1, "dp_replicate": 1, "bucket_cap_mb": "default", "bucket_view": False,
-        "static_graph": False, "find_unused_parameters": False, "param_dtype": "none", "reduce_dtype": "none",
+        "zero_redundancy": "none", "static_graph": False, "find_unused_parameters": False, "param_dtype": "none", "reduce_dtype": "none",
         "reshard": "always", "strategy": "full_shard", "limit_all_gathers": True, "forward_prefetch": False,
         "no_sync": False, "fsdp_units": "blocks", "sp": False, "loss_parallel": False,
         "tp_kind": "megatron", "compile": False, "float8": False, "offload": "none",
@@ -50,6 +50,7 @@ class Scripts(unittest.TestCase):
                         {"dp": 8, "no_sync": True, "grad_accum": 2}, {"dp": 8, "bucket_view": True, "static_graph": True},
                         {"dp": 8, "dp_kind": "fsdp1", "param_dtype": "bf16", "strategy": "shard_grad_op"},
                         {"dp": 8, "dp_kind": "fsdp2", "reshard": "never"}, {"param_groups": 2, "optimizer": "sgd"},
+                        {"dp": 4, "zero_redundancy": "buckets"}, {"dp": 2, "zero_redundancy": "parameters", "param_groups": 2},
                         {"init": "device", "use_cache": False, "keep_logits": False}, {"optimizer_impl": "fused"},
                         {"dp": 8, "dp_kind": "fsdp2", "lora": 8, "dp_replicate": 2}, {"dp": 8, "dp_kind": "fsdp1", "lora": 8},
                         {"dp": 8, "dp_kind": "fsdp1", "strategy": "hybrid_shard", "dp_replicate": 2, "offload": "params"},
@@ -64,6 +65,7 @@ class Scripts(unittest.TestCase):
                         {"framework": "trainer", "precision": "amp-bf16", "dp": 2}, {"framework": "trl-sft", "precision": "amp-bf16"}):
             with self.subTest(changed):
                 ast.parse(made(**changed).script)
+                job.require_plan(job.Plan({**PLAN, "model_code": "hf", **changed}, changed))
 
     def test_every_script_imports_what_the_model_asks_for(self):
         model = dataclasses.replace(MODEL, imports=f"{MODEL.imports}, set_seed", prepare="set_seed(0)")
@@ -352,6 +354,20 @@ class Refusals(unittest.TestCase):
                 "model": {"config": {}}, "number": 1, "only_asks": True}
         with unittest.mock.patch.object(serve, "_load_torch", side_effect=AssertionError("torch was loaded")):
             self.assertIn("--framework torchtune: --engine torch runs", serve._begin(plan)["refused"])
+
+    def test_what_no_model_changes_is_refused_before_torch_is_loaded(self):
+        for changed, named in (({"dropout": 0.1}, "--dropout"), ({"event_queries": 1}, "--event-queries"),
+                               ({"dp": 2, "dp_kind": "fsdp2", "reshard": "but-last"}, "--reshard but-last"),
+                               ({"pp": 2, "use_cache": False, "no_sync": True}, "--no-sync")):
+            question = {"options": {**PLAN, "model_code": "hf", **changed}, "changed": list(changed), "model": {"config": {}},
+                        "number": 1, "only_asks": True}
+            with self.subTest(changed), unittest.mock.patch.object(serve, "_load_torch", side_effect=AssertionError("loaded")):
+                self.assertIn(named, serve._begin(question)["refused"])
+
+    def test_what_depends_on_the_model_is_not_refused_before(self):
+        for changed in ({"target_seq": 32}, {"checkpoint": "full"}, {"dp": 2, "tp": 2, "dp_kind": "fsdp2"}, {"pp": 2, "use_cache": False}):
+            with self.subTest(changed):
+                job.require_plan(job.Plan({**PLAN, "model_code": "hf", **changed}, changed))
 
 
 class Installed(unittest.TestCase):

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include "traces/error.hpp"
 
@@ -362,13 +363,23 @@ TEST_CASE("observed plan: a model made within deepspeed.zero.Init()", "[plan][so
   CHECK(option_of(source, "model.built_on") == "--init device");
 }
 
-TEST_CASE("observed plan: states that are spread over the ranks are told", "[plan][sources]") {
-  const PlanSource source = observed(R"("optimizers": [
-      {"class": "torch.ZeroRedundancyOptimizer", "groups": 1},
-      {"class": "torch.AdamW", "groups": 1, "implementation": "foreach"}])");
-  CHECK(option_of(source, "optimizers.0.class") == to_string(KeyFate::not_supported));
+TEST_CASE("observed plan: an optimizer that steps this rank's part", "[plan][sources]") {
+  const auto seen = [](std::string_view strategy, std::string_view more) {
+    return observed(fmt::format(R"("strategy": {{"kind": "{}", "ranks": 4}}, "optimizers": [
+      {{"class": "torch.ZeroRedundancyOptimizer", "groups": 1{}}},
+      {{"class": "torch.AdamW", "groups": 1, "implementation": "foreach"}}])",
+                                strategy, more));
+  };
+  const PlanSource source = seen("ddp", "");
+  CHECK(word(source, "zero-redundancy") == "parameters");
   CHECK(option_of(source, "optimizers.1.implementation") == "--optimizer-impl foreach");
   CHECK(option_of(source, "optimizers") == "-");
+  CHECK(word(seen("ddp", R"(, "redundancy": {"buckets": true, "overlaps": false})"),
+             "zero-redundancy") == "buckets");
+  const std::string unknown = to_string(KeyFate::not_supported);
+  CHECK(option_of(seen("ddp", R"(, "redundancy": {"buckets": false, "overlaps": true})"),
+                  "optimizers.0.redundancy.overlaps") == unknown);
+  CHECK(option_of(seen("none", ""), "optimizers.0.class") == unknown);
 }
 
 TEST_CASE("observed plan: what fully_shard keeps on a part of the ranks is told",

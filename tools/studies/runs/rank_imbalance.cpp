@@ -73,6 +73,8 @@ std::string_view what_shards_hold(DataParallel kind) {
     case DataParallel::zero1:
     case DataParallel::zero2:
       return "elements of tensors that its part touches";
+    case DataParallel::ddp:
+      return "elements that it steps";
     default:
       return "";
   }

@@ -108,6 +108,16 @@ models::Outputs DistributedDataParallel::forward(models::Inputs inputs) {
   return outputs;
 }
 
+void DistributedDataParallel::broadcast(std::span<const Tensor> parameters) {
+  std::vector<Work> handles;
+  for (const Tensor& parameter : parameters) {
+    handles.push_back(group_.broadcast(parameter));
+  }
+  for (const Work& handle : handles) {
+    handle.wait();
+  }
+}
+
 void DistributedDataParallel::stage_backward(int /*chunk*/, BackwardPass pass,
                                              const std::function<void()>& backward) {
   if (pass == BackwardPass::last) {

@@ -29,6 +29,8 @@ class DistributedDataParallel : public Wrapper {
     return nn::trainable_parameters(model_);
   }
 
+  void broadcast(std::span<const eager::Tensor> parameters) override;
+
   /// no_sync(): forward and backward without it reduce nothing.
   void set_gradient_sync(GradientSync sync) override {
     syncs_gradients_ = sync == GradientSync::on;

@@ -1,4 +1,5 @@
-// Options of DistributedDataParallel's search for unused parameters and its communication hooks.
+// Options of DistributedDataParallel's search for unused parameters, its communication hooks and
+// its optimizer.
 #include <array>
 
 #include "workloads/plan/options/axes.hpp"
@@ -39,6 +40,12 @@ constexpr std::array kDdpHooksRows{
            "reuse P and Q in the next iteration "
            "(warm_start)",
            kPowerSgd, flag<OfPowerSgd<&PowerSgd::warm_start>>()},
+    Option{"zero-redundancy", "W", data_parallel, rare,
+           "ZeroRedundancyOptimizer: each rank steps its part",
+           "torch 2.15 distributed/optim/zero_redundancy_optimizer.py: a program's choice",
+           word<OfDdp<&Ddp::zero_redundancy>, kZeroRedundancies>()}
+        .and_more("parameters: sent one by one; buckets: moved into a block for each rank "
+                  "(parameters_as_bucket_view)"),
 };
 
 }  // namespace

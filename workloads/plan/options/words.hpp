@@ -167,6 +167,9 @@ inline constexpr std::array kCommHooks{
     Word{"none", DdpCommHook::none}, Word{"allreduce", DdpCommHook::allreduce},
     Word{"fp16-compress", DdpCommHook::fp16_compress},
     Word{"bf16-compress", DdpCommHook::bf16_compress}, Word{"powersgd", DdpCommHook::powersgd}};
+inline constexpr std::array kZeroRedundancies{Word{"none", ZeroRedundancyKind::none},
+                                              Word{"parameters", ZeroRedundancyKind::parameters},
+                                              Word{"buckets", ZeroRedundancyKind::buckets}};
 inline constexpr std::array kModes{Word{"train", true}, Word{"eval", false}};
 inline constexpr std::array kYesNo{Word{"true", true}, Word{"false", false}, Word{"yes", true},
                                    Word{"no", false},  Word{"1", true},      Word{"0", false}};

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "workloads/plan/rules/option_parts.hpp"
+#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -21,6 +22,25 @@ constexpr std::array kPartsOfPowerSgd{
            return !(f.plan->parallel.ddp.power_sgd.min_compression_rate > 0);
          },
          "powersgd-min-rate"}};
+
+bool has_zero_redundancy(const PlanFacts& f) {
+  return spreads_states(f.plan->parallel.ddp);
+}
+
+// Such an optimizer makes an object of torch.optim.Optimizer for its part, whose step() it calls,
+// and has no method besides.
+bool is_of_a_package(const PlanFacts& f) {
+  const OptimizerKind kind = f.plan->optimizer.kind;
+  return kind == OptimizerKind::muon || library_of(kind) == OptimizerLibrary::package;
+}
+
+constexpr std::array kPartsOfSplitModels{
+    Part{[](const PlanFacts& f) { return f.plan->parallel.pp > 1; }, "pp {pp}"},
+    Part{[](const PlanFacts& f) { return f.plan->parallel.tp > 1; }, "tp {tp}"},
+    Part{[](const PlanFacts& f) { return f.plan->parallel.cp > 1; }, "cp {cp}"},
+    Part{[](const PlanFacts& f) { return f.plan->parallel.ep > 1; }, "ep {ep}"}};
+
+constexpr std::array kPartsOfSteps{parts::kInBackward, parts::kMasterWeights};
 
 constexpr std::array kDdpRules{
     Rule{[](const PlanFacts& f) {
@@ -47,6 +67,20 @@ constexpr std::array kDdpRules{
          },
          "ddp-comm-hook with backend fake: its collectives return no result for a hook to use; "
          "use nccl"},
+    Rule{has_zero_redundancy,
+         "zero-redundancy with {asked}: its ranks all hold the whole model; omit one of them",
+         kPartsOfSplitModels},
+    Rule{has_zero_redundancy,
+         "zero-redundancy with {asked}: ZeroRedundancyOptimizer steps the model's own parameters, "
+         "after the backward; omit one of them",
+         kPartsOfSteps},
+    Rule{[](const PlanFacts& f) { return has_zero_redundancy(f) && is_of_a_package(f); },
+         "zero-redundancy with optimizer {optimizer}: simulated are torch.optim's and "
+         "bitsandbytes' optimizers within it; use one of these, or omit zero-redundancy"},
+    Rule{[](const PlanFacts& f) {
+           return has_zero_redundancy(f) && f.plan->optimizer.kind == OptimizerKind::none;
+         },
+         "zero-redundancy: there is no optimizer; choose one, or omit it"},
 };
 
 }  // namespace

@@ -70,6 +70,7 @@ inline constexpr std::array kDdpOptions{
     Part{kChangedDdp<&Ddp::static_graph>, "static-graph"},
     Part{kChangedDdp<&Ddp::find_unused>, "find-unused-parameters"},
     Part{kChangedDdp<&Ddp::comm_hook>, "ddp-comm-hook"},
+    Part{kChangedDdp<&Ddp::zero_redundancy>, "zero-redundancy"},
     kPowerSgdOptions[0],
     kPowerSgdOptions[1],
     kPowerSgdOptions[2],
@@ -96,6 +97,7 @@ inline constexpr std::array kZeroOptions{
     Part{kChangedZero<&Zero::param_buffer_count>, "offload-param-buffer-count"},
     Part{kChangedZero<&Zero::param_buffer_size>, "offload-param-buffer-size"},
     Part{kChangedZero<&Zero::max_in_cpu>, "max-in-cpu"},
+    Part{kChangedZero<&Zero::hpz_partition_size>, "hpz-partition-size"},
     Part{kChangedZero<&Zero::init>, "zero-init"},
     // Beside them where the engine shards nothing.
     Part{[](const PlanFacts& f) {

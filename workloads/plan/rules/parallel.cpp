@@ -27,6 +27,10 @@ constexpr std::array kPartsOfEvents{
     Part{[](const PlanFacts& f) { return f.plan->parallel.event_lag < 0; }, "event-lag"},
     Part{[](const PlanFacts& f) { return f.plan->parallel.event_queries < 0; }, "event-queries"}};
 
+bool has_second_copy(const PlanFacts& f) {
+  return f.plan->parallel.zero.hpz_partition_size > 1;
+}
+
 constexpr std::array kPartsOfStage3{
     Part{[](const PlanFacts& f) { return f.plan->parallel.zero.offload_ratio != 1; },
          "offload-ratio"},
@@ -37,7 +41,8 @@ constexpr std::array kPartsOfStage3{
     Part{[](const PlanFacts& f) {
            return f.plan->parallel.zero.optimizer_device == OffloadDevice::nvme;
          },
-         "offload-optimizer-device nvme"}};
+         "offload-optimizer-device nvme"},
+    Part{has_second_copy, "hpz-partition-size"}};
 
 constexpr std::array kPartsOfDevices{
     Part{[](const PlanFacts& f) {
@@ -163,6 +168,21 @@ constexpr std::array kParallelRules{
     Rule{[](const PlanFacts& f) { return uses_deepspeed(*f.plan); },
          "{asked}: it says where --offload keeps its part; add --offload params, optimizer or both",
          kPartsOfDevices},
+    // groups.py _create_zero_param_parallel_group; partition_parameters.py _partition_param_sec,
+    // which asks torch for a tensor on "nvme".
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const int ranks = p.dp * p.cp;
+           return has_second_copy(f) && uses_deepspeed(*f.plan) &&
+                  p.zero.hpz_partition_size < ranks && ranks % p.zero.hpz_partition_size != 0;
+         },
+         "hpz-partition-size: the ranks cannot be grouped evenly; use a divisor of their number"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return has_second_copy(f) && p.zero.param_device == OffloadDevice::nvme;
+         },
+         "hpz-partition-size with offload-param-device nvme: DeepSpeed makes the second copy where "
+         "parameters are offloaded to, and torch has no such device; use cpu"},
     Rule{[](const PlanFacts& f) {
            return f.plan->parallel.zero.init && f.plan->init != ModelInit::device;
          },

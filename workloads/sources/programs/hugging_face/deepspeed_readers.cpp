@@ -196,12 +196,10 @@ void read_allgather_bucket(const Setting& setting, const SettingList& all, Sourc
 }
 
 void read_hpz(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  if (setting.value == "1" || zero_stage_of(all) != 3) {
+  if (setting.value == "0" || setting.value == "1" || zero_stage_of(all) != 3) {
     note_off(setting, keys);
   } else {
-    keys.add_not_supported(setting.key, setting.value,
-                           "a second copy of the parameters, sharded within a node",
-                           MemorySign::more);
+    offer_whole(setting, "hpz-partition-size", keys);
   }
 }
 

@@ -12,7 +12,8 @@ MEMBERS = {"overlap_comm": "overlap_comm", "reduce_bucket_size": "reduce_bucket_
            "stage3_prefetch_bucket_size": "prefetch_bucket_size",
            "stage3_param_persistence_threshold": "param_persistence_threshold",
            "stage3_model_persistence_threshold": "model_persistence_threshold",
-           "stage3_max_live_parameters": "max_live_parameters", "stage3_max_reuse_distance": "max_reuse_distance"}
+           "stage3_max_live_parameters": "max_live_parameters", "stage3_max_reuse_distance": "max_reuse_distance",
+           "zero_hpz_partition_size": "hpz_partition_size"}
 OFFLOADS = {"none": (), "optimizer": ("offload_optimizer",), "params": ("offload_param",),
             "both": ("offload_optimizer", "offload_param")}
 

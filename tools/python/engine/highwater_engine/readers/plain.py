@@ -44,7 +44,8 @@ def spreading(plan, model):
         return {"sharding": "none", "ranks": 1}
     if kind == "ddp":
         require_one(plan, "dp_replicate")
-        return {"sharding": "ddp", "ranks": plan["dp"], "ddp": ddp_keywords(plan)}
+        return {"sharding": "ddp", "ranks": plan["dp"], "ddp": ddp_keywords(plan),
+                "redundancy": plan.one_of("zero_redundancy", "none", "parameters", "buckets")}
     require_block(model, "FSDP")
     return {"sharding": kind, "ranks": plan["dp"], "replicas": plan["dp_replicate"],
             **(flat_sharding(plan) if kind == "fsdp1" else full_sharding(plan))}

@@ -22,6 +22,7 @@ DEFAULTS: dict = {
     # Over ranks; tensor_ranks of them, and as many copies as `replicas`, are in `ranks`.
     "device": "cuda", "sharding": "none", "ranks": 1, "tensor_ranks": 1, "tensor_plan": None, "replicas": 1,
     "ddp": ", device_ids=[rank]",  # keywords of DistributedDataParallel
+    "redundancy": "none",  # ZeroRedundancyOptimizer: none | parameters | buckets
     "param_dtype": "bf16", "reduce_dtype": "fp32", "reshard": None,
     "strategy": None, "keeps_parameters": True, "offloads_parameters": False, "offloads_activations": False,
     # Of the parts of a sequence, and what a script's data calls the labels.

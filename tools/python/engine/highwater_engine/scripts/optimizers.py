@@ -29,7 +29,8 @@ IMPLEMENTATIONS = {None: "", "default": "", "fused": ", fused=True", "foreach": 
 
 def import_of_optimizer(job):
     package = OPTIMIZERS[job["optimizer"]].name.rpartition(".")[0]
-    return "" if package.startswith("torch.") else f"import {package}"
+    return text("" if package.startswith("torch.") else f"import {package}",
+                "import torch.distributed.optim" if job["redundancy"] != "none" else "")
 
 
 def grouping(job):
@@ -69,10 +70,19 @@ def optimizer(job):
     first = grouping(job)
     train = "optimizer.train()" if made.trains else ""
     if not first:
-        return text(f"optimizer = {made.name}(model.parameters(), {options})", train)
+        return text(made_of(job, "model.parameters()", made, options), train)
     second = {"p.dim() > 1": "p.dim() <= 1"}.get(first, f"not {first}")
     return text(f"groups = [[p for p in model.parameters() if {first}], [p for p in model.parameters() if {second}]]",
-                f'optimizer = {made.name}([{{"params": group}} for group in groups], {options})', train)
+                made_of(job, '[{"params": group} for group in groups]', made, options), train)
+
+
+def made_of(job, parameters, made, options):
+    """The optimizer itself, or one that steps this rank's part with it."""
+    if job["redundancy"] == "none":
+        return f"optimizer = {made.name}({parameters}, {options})"
+    packed = ", parameters_as_bucket_view=True" if job["redundancy"] == "buckets" else ""
+    return text("optimizer = torch.distributed.optim.ZeroRedundancyOptimizer(",
+                f"    {parameters}, optimizer_class={made.name}{packed}, {options})")
 
 
 def differentiated(job):

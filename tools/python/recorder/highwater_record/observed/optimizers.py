@@ -10,7 +10,13 @@ def described(optimizer):
     return {"class": f"{kind.__module__.partition('.')[0]}.{kind.__name__}", "implementation": _implementation(first),
             "groups": len(groups), "parameters": sum(len(group["params"]) for group in groups),
             "options": {name: first[name] for name in _DECIDING
-                        if name in first and isinstance(first[name], (bool, int, float)) and first[name]}}
+                        if name in first and isinstance(first[name], (bool, int, float)) and first[name]},
+            **({"redundancy": _redundancy(optimizer)} if kind.__name__ == "ZeroRedundancyOptimizer" else {})}
+
+
+def _redundancy(optimizer):
+    """How a ZeroRedundancyOptimizer, whose own optimizer is another one here, shares what it steps."""
+    return {"buckets": bool(optimizer.parameters_as_bucket_view), "overlaps": bool(getattr(optimizer, "_overlap_with_ddp", False))}
 
 
 def _implementation(group):
