@@ -115,6 +115,9 @@ class CachingAllocator {
   PoolCall end_pool(PoolId id);
   PoolCall release_pool(PoolId id);
 
+  /// Returns the cached memory of a pool that has no users any more, and of no other.
+  void empty_pool(PoolId id);
+
   void set_listener(DecisionListener* listener) { listener_ = listener; }
 
   [[nodiscard]] const Block& block(BlockId id) const { return blocks_[id]; }
@@ -232,6 +235,8 @@ class CachingAllocator {
   void release_all_cached();
   void release_default_pools();
   void release_freeable_pools();
+  void release_blocks_of(PoolId id);
+  void drop_empty_pools();
   void synchronize_and_free_events();
   void release_pool_blocks(Pool& pool);
   void release_fixed(BlockId id);

@@ -35,10 +35,28 @@ void CachingAllocator::release_default_pools() {
 
 void CachingAllocator::release_freeable_pools() {
   for (const PoolId id : freeable_) {
-    PoolPair& pools = *private_pools_.at(id).pools;
-    release_pool_blocks(pools.small);
-    release_pool_blocks(pools.large);
+    release_blocks_of(id);
   }
+  drop_empty_pools();
+}
+
+// Source: emptyCache(mempool_id), which ~MemPool calls, of PyTorch 2.15. The original waits for the
+// pool's own events first; callers say that they have completed (complete_events).
+void CachingAllocator::empty_pool(PoolId id) {
+  if (std::ranges::find(freeable_, id) != freeable_.end()) {
+    process_pending();
+    release_blocks_of(id);
+    drop_empty_pools();
+  }
+}
+
+void CachingAllocator::release_blocks_of(PoolId id) {
+  PoolPair& pools = *private_pools_.at(id).pools;
+  release_pool_blocks(pools.small);
+  release_pool_blocks(pools.large);
+}
+
+void CachingAllocator::drop_empty_pools() {
   std::erase_if(freeable_, [this](PoolId id) {
     const bool is_gone = private_pools_.at(id).held == Bytes{} && !is_open(id);
     if (is_gone) {

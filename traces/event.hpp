@@ -25,7 +25,8 @@ enum class EventKind : std::uint8_t {
   reset_peaks,       ///< torch.cuda.reset_peak_memory_stats()
   pool_begin,        ///< allocations of all streams go to `pool` from here on
   pool_end,          ///< `pool` takes no new allocations any more
-  pool_release,      ///< `pool` has one user fewer; at 0 its cached memory may be returned
+  pool_release,      ///< `pool` has one user fewer; at 0 its cached memory may be returned, and is
+                     ///< returned at once if `value` is 1 (torch.cuda.MemPool is deleted)
   set_settings,      ///< the settings string `value` (a StringId) is applied at run time
   // Markers: positions in the training run; they request nothing from the allocator.
   step,   ///< training step number `value` begins

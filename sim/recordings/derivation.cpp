@@ -76,14 +76,22 @@ class Derivation {
   }
 
  private:
+  /// A private pool of which segments were released, and where the entries of these end.
+  struct ReleasedPool {
+    PoolId pool;
+    std::size_t end = 0;
+  };
+
   /// Memory entries since the last operation, which belong to the next one.
   struct Pending {
     bool releases = false;
     bool unmaps = false;  ///< pages among what was released
     bool gains = false;
-    bool maps = false;              ///< pages among what was gained
-    std::vector<StreamId> first;    ///< synthetic streams completed before any memory entry
-    std::vector<StreamId> between;  ///< those completed after one
+    bool maps = false;                ///< pages among what was gained
+    std::vector<StreamId> first;      ///< synthetic streams completed before any memory entry
+    std::vector<StreamId> between;    ///< those completed after one
+    std::vector<ReleasedPool> pools;  ///< private ones among what was released, in order
+    bool releases_others = false;     ///< of the default pool, or pools in turns
 
     [[nodiscard]] bool completes() const { return !first.empty() || !between.empty(); }
   };
@@ -114,6 +122,7 @@ class Derivation {
         }
         pending_.releases = true;  // pages may have been mapped before the device had no more
         pending_.unmaps |= entry.action == RecordedAction::segment_unmap;
+        note_released(entry);
         break;
       case RecordedAction::snapshot:
         break;
@@ -122,6 +131,27 @@ class Derivation {
         break;
     }
     return i;
+  }
+
+  void note_released(const RecordedEntry& entry) {
+    const PoolId pool = log_.pool_at(entry);
+    const auto known = std::ranges::find(pending_.pools, pool, &ReleasedPool::pool);
+    if (pool.is_default()) {
+      pending_.releases_others = true;
+    } else if (known == pending_.pools.end()) {
+      pending_.pools.push_back({pool, consumed_});
+    } else {
+      pending_.releases_others |= known + 1 != pending_.pools.end();
+      known->end = consumed_;
+    }
+  }
+
+  /// Nothing but the memory of private pools: these were given up. A release of all cached memory
+  /// would have shown in others, or made no difference.
+  [[nodiscard]] bool gives_up_pools() const {
+    const auto has_users = [this](const ReleasedPool& each) { return log_.has_users(each.pool); };
+    return !pending_.pools.empty() && !pending_.releases_others &&
+           std::ranges::all_of(pending_.pools, has_users);
   }
 
   void allocation(const RecordedEntry& entry) {
@@ -161,12 +191,20 @@ class Derivation {
   /// done before it.
   std::vector<StreamId> settle_before_allocation(const RecordedEntry& entry) {
     const bool failed = entry.action == RecordedAction::oom;
+    // A session of a pool holds the default pool's memory back (caching_allocator.hpp
+    // is_held_back), so that none of its allocations released any.
+    const bool is_in_session = !failed && !log_.pool_at(entry).is_default();
+    if (gives_up_pools() || (is_in_session && pending_.releases_others)) {
+      settle_releases();
+      return {};
+    }
     if (pending_.releases && !pending_.gains && !failed &&
         !leaves_rim(unexplained(), entry, *settings_)) {
       settle_releases();  // memory is released to get some of it back
       return {};
     }
     if (pending_.releases) {
+      release_pools(PoolMemory::goes_later);
       log_.trace.possible_empty_caches.push_back(log_.trace.requests.events.size());
     }
     std::vector<StreamId> waited_for;
@@ -199,9 +237,32 @@ class Derivation {
   void settle_releases() {
     if (pending_.releases || pending_.completes()) {
       log_.close_session();
-      log_.emit({.kind = EventKind::empty_cache}, last_memory_entry_end());
+      if (gives_up_pools()) {
+        give_up_pools();
+      } else {
+        release_pools(PoolMemory::goes_later);
+        log_.emit({.kind = EventKind::empty_cache}, last_memory_entry_end());
+      }
     }
     pending_ = {};
+  }
+
+  /// Their blocks that waited for other streams are free first.
+  void give_up_pools() {
+    for (const auto& streams : {pending_.first, pending_.between}) {
+      for (const StreamId stream : streams) {
+        log_.emit_done(stream);
+      }
+    }
+    release_pools(PoolMemory::goes_now);
+  }
+
+  /// A private pool's memory goes back to the device only when the pool has no users any more.
+  void release_pools(PoolMemory goes) {
+    for (const ReleasedPool& each : std::exchange(pending_.pools, {})) {
+      const bool is_now = goes == PoolMemory::goes_now;
+      log_.release(each.pool, goes, is_now ? each.end : log_.emitted());
+    }
   }
 
   [[nodiscard]] std::size_t last_memory_entry_end() const {

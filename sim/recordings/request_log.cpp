@@ -41,6 +41,7 @@ void RequestLog::switch_session(PoolId pool) {
   close_session();
   if (!pool.is_default()) {
     session_ = pool;
+    ++users_[pool];
     emit({.kind = EventKind::pool_begin, .pool = trace.requests.index_of(pool)}, emitted_);
   }
 }
@@ -52,8 +53,27 @@ void RequestLog::close_session() {
   }
 }
 
+void RequestLog::release(PoolId pool, PoolMemory goes, std::size_t entries_until) {
+  const auto users = users_.find(pool);
+  if (users == users_.end()) {
+    return;  // no allocation of it is in the recording
+  }
+  if (session_ == pool) {
+    close_session();
+  }
+  for (std::size_t left = users->second; left > 0; --left) {
+    const bool is_last = left == 1;
+    emit({.value = is_last && goes == PoolMemory::goes_now ? 1U : 0U,
+          .kind = EventKind::pool_release,
+          .pool = trace.requests.index_of(pool)},
+         is_last ? entries_until : emitted_);
+  }
+  users_.erase(users);
+}
+
 PoolId RequestLog::pool_at(const RecordedEntry& entry) const {
-  if (entry.pool != 0) {
+  const bool has_names = device_->pools.size() > 1;  // then no name is the default pool's
+  if (has_names) {
     return device_->pools[entry.pool];
   }
   for (const PrivateRange& candidate : private_ranges_) {

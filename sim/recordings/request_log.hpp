@@ -2,12 +2,18 @@
 // the markers of the recording, and in a session of the private pool that its memory came from.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <vector>
 
 #include "sim/recordings/derivation.hpp"
 #include "sim/recordings/recorded_markers.hpp"
 
 namespace highwater {
+
+/// When a pool without users returns its memory: a torch.cuda.MemPool when it is deleted, that of
+/// CUDA graphs with the next release of cached memory.
+enum class PoolMemory : std::uint8_t { goes_now, goes_later };
 
 class RequestLog {
  public:
@@ -28,6 +34,12 @@ class RequestLog {
   /// Opens a session of `pool`, or closes the open one for the default pool.
   void switch_session(PoolId pool);
   void close_session();
+
+  [[nodiscard]] bool has_users(PoolId pool) const { return users_.contains(pool); }
+
+  /// Every user of `pool` has gone; with those before it, this accounts for the first
+  /// `entries_until` entries.
+  void release(PoolId pool, PoolMemory goes, std::size_t entries_until);
 
   /// The pool of the open session, the default pool while none is.
   [[nodiscard]] PoolId session() const { return session_; }
@@ -51,6 +63,7 @@ class RequestLog {
   std::size_t next_marker_ = 0;
   std::vector<PrivateRange> private_ranges_;
   PoolId session_;
+  std::map<PoolId, std::size_t> users_;  ///< of private pools, as the allocator counts them
   std::size_t emitted_ = 0;
 };
 

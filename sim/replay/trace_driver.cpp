@@ -96,6 +96,9 @@ void TraceDriver::apply_pool(const Event& event) {
                                      pool.user, reason(result)),
                          "check the order of the pool operations");
   }
+  if (event.kind == EventKind::pool_release && event.value == 1) {
+    allocator_->empty_pool(pool);
+  }
 }
 
 void TraceDriver::apply_settings_change(const Event& event) {

@@ -5,6 +5,7 @@
 //       .final_segment(0x1000'0000, {{3_MiB, "active_allocated"}, {17_MiB, "inactive"}});
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,18 @@ class RecordingBuilder {
                           std::uint16_t stream = 0) {
     device().entries.push_back(
         {.address = Address{address}, .size = size, .stream = stream, .action = action});
+    return *this;
+  }
+
+  /// The last entry names its pool, as those of 2.12 and later do.
+  RecordingBuilder& in_pool(PoolId pool) {
+    std::vector<PoolId>& pools = device().pools;
+    auto known = std::ranges::find(pools, pool);
+    if (known == pools.end()) {
+      known = pools.insert(pools.end(), pool);
+    }
+    device().entries[device().entries.size() - 1].pool =
+        static_cast<std::uint8_t>(known - pools.begin());
     return *this;
   }
 

@@ -188,6 +188,9 @@ class RequestReader {
         event.kind >= EventKind::pool_begin && event.kind <= EventKind::pool_release;
     const bool has_text = event.kind == EventKind::set_settings || event.kind == EventKind::phase ||
                           event.kind == EventKind::op;
+    if (event.kind == EventKind::pool_release && event.value > 1) {
+      in_.fail("a release of a pool that is neither at once nor later");
+    }
     if (names_pool && event.pool >= trace_.pools.size()) {
       in_.fail("reference to a pool that the trace does not have");
     }

@@ -20,7 +20,7 @@ constexpr std::array<KeywordRow, 21> kKeywords{{
     {"p", Keyword::p, "p [@STACK]"},
     {"pool_begin", Keyword::pool_begin, "pool_begin POOL [@STACK]"},
     {"pool_end", Keyword::pool_end, "pool_end POOL [@STACK]"},
-    {"pool_release", Keyword::pool_release, "pool_release POOL [@STACK]"},
+    {"pool_release", Keyword::pool_release, "pool_release POOL [now] [@STACK]"},
     {"setconf", Keyword::setconf, "setconf STRING"},
     {"frame", Keyword::frame, "frame K LINE FILE<TAB>FUNCTION"},
     {"stack", Keyword::stack, "stack K FRAME..."},

@@ -180,6 +180,10 @@ class TextReader {
       event.category = *category;
       word = fields_.word();
     }
+    if (word == "now" && event.kind == EventKind::pool_release) {
+      event.value = 1;
+      word = fields_.word();
+    }
     if (!word.empty()) {
       fields_.require(word.front() == '@', "the end of the line or @STACK");
       event.stack = definitions_.stack(word.substr(1));

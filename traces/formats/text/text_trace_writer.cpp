@@ -98,7 +98,8 @@ class TextWriter {
       case EventKind::pool_end:
         return write_pool("pool_end", event);
       case EventKind::pool_release:
-        return write_pool("pool_release", event);
+        write_pool("pool_release", event);
+        return put("{}", event.value == 1 ? " now" : "");
       case EventKind::set_settings:
         return write_text("setconf", event);
       case EventKind::step:
