@@ -105,7 +105,7 @@ void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
   std::vector<std::int64_t> tokens;
   std::vector<std::int64_t> sequences;
   for (const BatchShape& shape : shapes) {
-    tokens.push_back(shape.tokens);
+    tokens.push_back(shape.tokens * sequence_ranks(facts));
     sequences.push_back(shape.sequences);
   }
   const std::int64_t most = std::ranges::max(sequences);

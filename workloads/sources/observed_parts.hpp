@@ -1,6 +1,7 @@
 // The parts of an observed plan, each read by itself.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ void read_observed_deepspeed(const ObservedFacts& facts, std::span<const std::st
 
 /// GPU, limits, releases.
 void read_observed_device(const ObservedFacts& facts, SourceKeys& keys);
+
+/// The ranks that DeepSpeed's Ulysses spreads each sequence over; 1: none, or in an unknown way.
+std::int64_t sequence_ranks(const ObservedFacts& facts);
 
 /// "bf16" of "bfloat16"; empty for what plans do not have.
 std::string plan_type(const std::string& torch_type);

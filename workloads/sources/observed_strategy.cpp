@@ -281,9 +281,25 @@ void read_zero_offload(const ObservedFacts& facts, std::int64_t stage, SourceKey
   }
 }
 
+/// Ulysses: the ranks that have a part of each sequence. Returns their number.
+std::int64_t read_shared_sequences(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::int64_t shared = sequence_ranks(facts);
+  const std::string number = std::to_string(shared);
+  if (shared > 1) {
+    keys.use("strategy.sequence_ranks", number, "cp", number);
+    keys.use("strategy.sequence_attention", "ulysses", "cp-kind", "ulysses");
+  } else if (facts.whole("strategy.sequence_ranks").value_or(1) > 1) {
+    keys.add_not_supported("strategy.sequence_ranks", facts.shown("strategy.sequence_ranks"),
+                           "what exchanges the parts of a sequence was not seen; simulated as "
+                           "whole sequences; give --seq, --dp, --cp and --cp-kind",
+                           "cp");
+  }
+  return shared;
+}
+
 void read_deepspeed(const ObservedFacts& facts, std::int64_t ranks, SourceKeys& keys) {
   const std::int64_t stage = facts.whole("strategy.stage").value_or(0);
-  use_ranks(facts, ranks, fmt::format("zero{}", stage), keys);
+  use_ranks(facts, ranks / read_shared_sequences(facts, keys), fmt::format("zero{}", stage), keys);
   if (stage == 0) {
     return;
   }
@@ -347,6 +363,12 @@ void read_syncs(const ObservedFacts& facts, SourceKeys& keys) {
 }
 
 }  // namespace
+
+std::int64_t sequence_ranks(const ObservedFacts& facts) {
+  return facts.text("strategy.sequence_attention") == "ulysses"
+             ? std::max<std::int64_t>(facts.whole("strategy.sequence_ranks").value_or(1), 1)
+             : 1;
+}
 
 void read_observed_strategy(const ObservedFacts& facts, SourceKeys& keys) {
   const std::string kind = facts.text("strategy.kind").value_or("none");

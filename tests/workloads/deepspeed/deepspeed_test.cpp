@@ -385,3 +385,28 @@ TEST_CASE("zero: what makes no sense or is not modelled is refused", "[workloads
   replicated.parallel.zero = {};
   CHECK(plan_problems(replicated).empty());
 }
+
+// Parts of two ranks: half of the elements, in 2 bytes each. A step drops them.
+TEST_CASE("zero3: a second copy of the parameters lives from their release to the step",
+          "[workloads][zero]") {
+  const auto parameters_at = [](int ranks, std::string_view phase) {
+    TrainingPlan plan = sharded(DataParallel::zero3);
+    plan.parallel.zero.hpz_partition_size = ranks;
+    return bytes_of(living_at(plan, phase), Category::parameter);
+  };
+  CHECK(parameters_at(2, "optimizer") - parameters_at(1, "optimizer") == kElements);
+  CHECK(parameters_at(4, "optimizer") - parameters_at(1, "optimizer") == kElements / 2);
+  CHECK(parameters_at(8, "optimizer") == parameters_at(4, "optimizer"));
+  CHECK(parameters_at(2, "forward") == parameters_at(1, "forward"));
+}
+
+TEST_CASE("zero3: ranks that share a second copy divide all ranks", "[workloads][zero]") {
+  TrainingPlan plan = sharded(DataParallel::zero3, 6);
+  plan.parallel.zero.hpz_partition_size = 3;
+  CHECK(plan_problems(plan).empty());
+  plan.parallel.zero.hpz_partition_size = 4;
+  CHECK_THAT(plan_problems(plan).front(), Catch::Matchers::Contains("cannot be grouped evenly"));
+  plan.parallel.zero.hpz_partition_size = 3;
+  plan.parallel.dp_kind = DataParallel::zero2;
+  CHECK_THAT(plan_problems(plan).front(), Catch::Matchers::Contains("only stage 3 has this"));
+}

@@ -363,6 +363,47 @@ TEST_CASE("observed plan: a model made within deepspeed.zero.Init()", "[plan][so
   CHECK(option_of(source, "model.built_on") == "--init device");
 }
 
+TEST_CASE("observed plan: sequences that Ulysses spreads over ranks", "[plan][sources]") {
+  const auto seen = [](std::string_view attention) {
+    return observed(fmt::format(R"("batch": {{"shapes": [[2, 256]]}},
+        "strategy": {{"kind": "deepspeed", "ranks": 8, "stage": 3, "sequence_ranks": 4,
+                      "sequence_attention": {}}})",
+                                attention));
+  };
+  const PlanSource known = seen("\"ulysses\"");
+  CHECK(word(known, "dp") == "2");
+  CHECK(word(known, "cp") == "4");
+  CHECK(word(known, "cp-kind") == "ulysses");
+  CHECK(word(known, "seq") == "1024");
+  const PlanSource other = seen("null");
+  CHECK(option_of(other, "strategy.sequence_ranks") == to_string(KeyFate::not_supported));
+  CHECK(word(other, "seq") == "256");
+}
+
+// facts/programs/deepspeed.json has the signs.
+TEST_CASE("observed plan: keys of DeepSpeed mean what they mean in its file", "[plan][sources]") {
+  const PlanSource source = observed(R"("strategy": {"kind": "deepspeed", "ranks": 8, "stage": 3,
+      "config": {"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 4,
+                   "zero_quantized_weights": true, "mics_shard_size": 2,
+                   "allgather_bucket_size": 5, "no_such_key": 1},
+                 "bf16": {"enabled": true, "bf16_optimizer_states": true}}})");
+  const auto sign_of = [&](std::string_view key) {
+    const auto found =
+        std::ranges::find(source.keys, "strategy.config." + std::string(key), &SourceKey::key);
+    REQUIRE(found != source.keys.end());
+    CHECK(found->fate == KeyFate::not_supported);
+    return found->sign;
+  };
+  CHECK(word(source, "hpz-partition-size") == "4");
+  CHECK(sign_of("zero_optimization.zero_quantized_weights") == MemorySign::either);
+  CHECK(sign_of("zero_optimization.mics_shard_size") == MemorySign::more);
+  CHECK(sign_of("bf16.bf16_optimizer_states") == MemorySign::less);
+  CHECK(sign_of("zero_optimization.no_such_key") == MemorySign::either);
+  CHECK(option_of(source, "strategy.config.zero_optimization.allgather_bucket_size") ==
+        "no effect");
+  CHECK(option_of(source, "strategy.config.bf16.enabled") == "-");
+}
+
 TEST_CASE("observed plan: an optimizer that steps this rank's part", "[plan][sources]") {
   const auto seen = [](std::string_view strategy, std::string_view more) {
     return observed(fmt::format(R"("strategy": {{"kind": "{}", "ranks": 4}}, "optimizers": [

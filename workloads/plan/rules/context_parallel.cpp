@@ -135,13 +135,15 @@ constexpr std::array kPartsOfGrid{parts::kTp, parts::kPp};
 constexpr std::array kPartsOfShares{parts::kEval, parts::kLoss, parts::kOffloadActivations,
                                     parts::kMask};
 
-constexpr Part kTrainingFramework{
-    [](const PlanFacts& f) { return f.plan->framework != Framework::hf && f.plan->training; },
-    "framework {framework}"};
+constexpr Part kTrainingFramework{[](const PlanFacts& f) {
+                                    return f.plan->framework != Framework::hf &&
+                                           f.plan->framework != Framework::deepspeed &&
+                                           f.plan->training;
+                                  },
+                                  "framework {framework}"};
 
-constexpr std::array kPartsOfUlysses{
-    kTrainingFramework,        parts::kTp, parts::kPp, parts::kLoss, parts::kMask, parts::kNoCache,
-    parts::kCheckpointedBlocks};
+constexpr std::array kPartsOfUlysses{kTrainingFramework, parts::kTp, parts::kPp, parts::kLoss,
+                                     parts::kMask};
 
 constexpr std::array kPartsOfRing{parts::kDp, parts::kTp, parts::kPp};
 

@@ -2,6 +2,7 @@
 // supports it. Closed forms may still apply to such a plan.
 #include <array>
 
+#include "workloads/plan/context_parallel.hpp"
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/classification.hpp"
 #include "workloads/plan/offload.hpp"
@@ -145,9 +146,9 @@ constexpr std::array kGeneratorGaps{
          "torchtitan 0.3: the simulation has its loss in chunks only; use loss chunked-8"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           const bool shares_sequences = is_recent_torchtitan(*f.plan) ||
-                                         f.plan->framework == Framework::hf ||
-                                         f.plan->framework == Framework::accelerate_fsdp2;
+           const bool shares_sequences =
+               is_recent_torchtitan(*f.plan) || f.plan->framework == Framework::hf ||
+               runs_ulysses(*f.plan) || f.plan->framework == Framework::accelerate_fsdp2;
            const bool is_mixture = f.plan->experts == Experts::deepspeed && p.cp == 1;
            const bool is_known = runs_megatron(f) || (shares_sequences && p.ep == 1) || is_mixture;
            return (p.cp > 1 || p.ep > 1) && !is_known;

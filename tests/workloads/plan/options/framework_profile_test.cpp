@@ -54,6 +54,16 @@ TEST_CASE("framework: Trainer's AdamW is fused since torch 2.8, other optimizers
   CHECK(impl({{"optimizer", "sgd"}, {"optimizer-impl", "fused"}}) == OptimizerImpl::fused);
 }
 
+// accelerate 1.15, accelerator.py prepare_model: FSDP(model, device_id=...) around what is on the
+// host.
+TEST_CASE("framework: what accelerate shards by FSDP1 is made on the host", "[plan][framework]") {
+  const auto init = [](const char* kind) {
+    return plan_with({{"framework", "accelerate-fsdp2"}, {"dp", "4"}, {"dp-kind", kind}}).init;
+  };
+  CHECK(init("fsdp1") == ModelInit::cpu);
+  CHECK(init("fsdp2") == ModelInit::meta);
+}
+
 TEST_CASE("framework: a default is later than the plan's PyTorch where its row says since when",
           "[plan][framework]") {
   const auto is_later = [](const char* framework, const char* torch, const char* option) {

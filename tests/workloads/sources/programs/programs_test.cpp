@@ -231,6 +231,16 @@ TEST_CASE("programs: torchtune's fsdp_cpu_offload means shards, and activations 
   CHECK(fate_of(source, "enable_activation_offloading") == KeyFate::not_supported);
 }
 
+TEST_CASE("programs: what torchtune compiles takes less, and is simulated eagerly",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_yaml(
+      "model:\n  _component_: torchtune.models.llama3.llama3_8b\nbatch_size: 2\ncompile: True\n");
+  const auto compiled = std::ranges::find(source.keys, "compile", &SourceKey::key);
+  REQUIRE(compiled != source.keys.end());
+  CHECK(compiled->fate == KeyFate::not_supported);
+  CHECK(compiled->sign == MemorySign::less);
+}
+
 TEST_CASE("programs: torchtune's recipes with a second model are refused",
           "[plan][sources][programs]") {
   const PlanSource source = from_yaml(

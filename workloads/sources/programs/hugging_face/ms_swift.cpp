@@ -137,6 +137,21 @@ void read_swift_deepspeed(const Setting& setting, const SettingList& all, Source
   }
 }
 
+/// arguments/sft_args.py: written into zero_optimization, which stage 3 alone reads.
+void read_swift_hpz(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::string file = text_of(all, {"deepspeed"}).value_or("");
+  if (file.find("zero3") != std::string::npos && setting.value != "0") {
+    offer_whole(setting, "hpz-partition-size", keys);
+  } else if (file.empty() || !file_called(file).empty()) {
+    keys.add_no_effect(setting.key, setting.value, "read with ZeRO-3 only");
+  } else {
+    keys.add_not_supported(setting.key, setting.value,
+                           "with ZeRO-3 a second copy of the parameters (ZeRO++); give "
+                           "--hpz-partition-size",
+                           MemorySign::more);
+  }
+}
+
 /// swift/config/fsdp2.json.
 void read_swift_fsdp(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
@@ -248,6 +263,7 @@ constexpr std::array kSwiftReaders{
     NamedReader{"swift_devices", read_swift_devices},
     NamedReader{"swift_dtype", read_swift_dtype},
     NamedReader{"swift_fsdp", read_swift_fsdp},
+    NamedReader{"swift_hpz", read_swift_hpz},
     NamedReader{"swift_lora", read_swift_lora},
     NamedReader{"swift_model_type", read_swift_model_type},
     NamedReader{"swift_ranks", read_swift_ranks},

@@ -39,6 +39,16 @@ TEST_CASE("ms-swift: LoRA under DeepSpeed by the name of its file", "[plan][sour
         "full reentrant 2");
 }
 
+TEST_CASE("ms-swift: ZeRO++'s second copy is read with stage 3", "[plan][sources][swift]") {
+  const auto copies = [](const std::string& file) {
+    return test::source_words(
+        swift_line(std::string(kLine) + "--zero_hpz_partition_size 4 --deepspeed " + file),
+        {"hpz-partition-size"});
+  };
+  CHECK(copies("zero3") == "4");
+  CHECK(copies("zero2") == "-");
+}
+
 TEST_CASE("ms-swift: adapters unless told, sixteen sequences a step, autocast in the weights' type",
           "[plan][sources][swift]") {
   CHECK(test::source_words(swift_line(kLine),

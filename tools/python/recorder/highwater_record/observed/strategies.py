@@ -90,7 +90,17 @@ def _kept_parts(group):
 
 def _deepspeed(torch, module, engine):
     return {"kind": "deepspeed", "stage": engine.zero_optimization_stage(), "config": getattr(engine.config, "_param_dict", None)
-            if not isinstance(engine.config, dict) else engine.config}
+            if not isinstance(engine.config, dict) else engine.config, **_shared_sequences(engine)}
+
+
+def _shared_sequences(engine):
+    """Ulysses: over how many ranks each sequence is spread, and whether its attention around transformers' is what exchanges."""
+    ranks = getattr(engine, "sequence_parallel_size", 1)
+    if ranks == 1:
+        return {}
+    functions = getattr(sys.modules.get("transformers.modeling_utils"), "ALL_ATTENTION_FUNCTIONS", {})
+    is_known = any(getattr(function, "__qualname__", "").startswith("UlyssesSPAttentionHF.") for function in functions.values())
+    return {"sequence_ranks": ranks, "sequence_attention": "ulysses" if is_known else None}
 
 
 def _own_class(part):
