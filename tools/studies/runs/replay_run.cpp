@@ -1,5 +1,7 @@
 #include "tools/studies/runs/replay_run.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_describe.hpp"
@@ -71,6 +73,34 @@ void keep_recorded_limit(RecordedReplay& recorded, const ReplayRequest& request)
       "the recording ran out of memory, which shows that it could have {}: these settings get no "
       "more; --capacity or --memory-limit replace it",
       to_iec(recorded.limit->at_least)));
+}
+
+constexpr double kErrorTold = 0.01;
+
+/// The requests of a recording under its own settings, as other settings are asked.
+void compare_with_itself(RecordedReplay& recorded) {
+  ReplayOptions own;
+  own.settings = recorded.settings;
+  own.version = recorded.replay.version;
+  if (recorded.limit) {
+    bound_as_shown(*recorded.limit, own);
+  }
+  const ReplayResult result = highwater::replay(recorded.requests(), own);
+  const auto known =
+      static_cast<double>(recorded.as_recorded.fidelity.peak_reserved_recorded.count());
+  if (known == 0) {
+    return;
+  }
+  const double error = static_cast<double>(result.peak.reserved.count()) / known - 1;
+  recorded.replay.own_settings_error = error;
+  if (std::abs(error) > kErrorTold) {
+    recorded.replay.notes.insert(
+        recorded.replay.notes.begin(),
+        fmt::format("under the recorded settings the same requests reserve {:.1f} % {} than was "
+                    "recorded, since a recording does not tell all: these figures are uncertain by "
+                    "as much",
+                    100 * std::abs(error), error > 0 ? "more" : "less"));
+  }
 }
 
 }  // namespace
@@ -168,6 +198,7 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
     ReplayOptions options = options_of(replay, AddressPolicy::never_reuse);
     options.decisions = request.decisions;
     replay.result = highwater::replay(recorded_replay.requests(), options);
+    compare_with_itself(recorded_replay);
     if (derived.report.failed_requests != 0) {
       replay.notes.push_back(fmt::format(
           "{} requests ran out of memory in the recording; each is asked for again and freed at "

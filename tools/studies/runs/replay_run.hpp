@@ -43,6 +43,9 @@ struct DeviceReplay {
   ReplayResult result;
   std::optional<Fidelity> fidelity;            ///< recordings under their own settings only
   std::optional<DerivationReport> derivation;  ///< recordings only
+  /// Of recordings under other settings: peak reserved of their requests under their own, which
+  /// shows what those leave open, / recorded - 1.
+  std::optional<double> own_settings_error;
   Settings settings;
   const VersionPreset* version = nullptr;
   std::optional<std::string> later_torch;     ///< the release asked for, newer than the model's
