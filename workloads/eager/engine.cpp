@@ -245,7 +245,64 @@ void run_final_callbacks(Runtime& runtime) {
   }
 }
 
+/// Of the nodes behind `root`, those that lead to `leaf` (engine.cpp: init_to_execute). Cuts the
+/// edges to all others, so that a node need not compute gradients for them.
+class PathsTo {
+ public:
+  explicit PathsTo(const Tensor& leaf) : leaf_(leaf.get()) {}
+
+  void cut_others(Node* root) {
+    std::vector<Node*> order{root};  // each node before those behind it, as a stack
+    while (!order.empty()) {
+      Node* node = order.back();
+      const auto [found, is_new] = leads_.emplace(node, node->variable == leaf_);
+      if (is_new) {
+        push_next(*node, order);
+        continue;
+      }
+      order.pop_back();
+      cut_edges(*node, found->second);
+    }
+  }
+
+ private:
+  void push_next(const Node& node, std::vector<Node*>& order) const {
+    for (const auto& edge : node.next_edges) {
+      if (edge.node && !leads_.contains(edge.node.get())) {
+        order.push_back(edge.node.get());
+      }
+    }
+  }
+
+  // All nodes behind it have been looked at.
+  void cut_edges(Node& node, bool& leads) const {
+    for (auto& edge : node.next_edges) {
+      if (edge.node && leads_.at(edge.node.get())) {
+        leads = true;
+      } else {
+        edge.node.reset();
+      }
+    }
+  }
+
+  const TensorImpl* leaf_;
+  boost::unordered_flat_map<Node*, bool> leads_;
+};
+
 }  // namespace
+
+Tensor gradient_of_leaf(const Tensor& root, Tensor grad, const Tensor& leaf) {
+  PathsTo(leaf).cut_others(root->grad_fn.get());
+  backward(root, std::move(grad));
+  return std::exchange(leaf->grad, {});
+}
+
+Tensor gradient_edge(const Tensor& tensor) {
+  Tensor edge = empty_on(tensor.runtime(), Place::meta, tensor.sizes(), tensor.dtype());
+  edge->grad_fn = tensor->grad_fn;
+  edge->output_nr = tensor->output_nr;
+  return edge;
+}
 
 void backward(std::span<const Tensor> roots, std::span<const Tensor> grads) {
   Runtime& runtime = roots.front().runtime();

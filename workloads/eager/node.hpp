@@ -157,6 +157,13 @@ void finish_node(const Ref<Node>& node, const Tensor& output, BackwardFunction b
 /// undefined) and accumulates into the .grad of the leaves (torch/csrc/autograd/engine.cpp).
 void backward(const Tensor& root, Tensor grad = {});
 
+/// torch.autograd.grad(root, leaf): nodes that do not lead to `leaf` do not run, and nothing is
+/// accumulated. The graph behind `root` is used up.
+Tensor gradient_of_leaf(const Tensor& root, Tensor grad, const Tensor& leaf);
+
+/// torch.autograd.graph.get_gradient_edge(): where backward() begins, without the tensor's memory.
+Tensor gradient_edge(const Tensor& tensor);
+
 /// The same for several roots at once (reentrant checkpointing uses it).
 void backward(std::span<const Tensor> roots, std::span<const Tensor> grads);
 

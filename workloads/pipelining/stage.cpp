@@ -1,8 +1,8 @@
 #include "workloads/pipelining/stage.hpp"
 
-#include <string_view>
 #include <utility>
 
+#include "workloads/models/language_model.hpp"
 #include "workloads/nn/backward_pass.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -20,53 +20,34 @@ DType boundary_dtype(const TrainingPlan& plan) {
   return compute_dtype(plan.precision);
 }
 
-// A pickled integer: one byte that says how many follow, up to four of them.
-std::int64_t pickled_size(std::int64_t value) {
-  if (value < 256) {
-    return 2;
-  }
-  return value < 65536 ? 3 : 5;
-}
-
-std::string_view name_of(DType dtype) {
-  switch (dtype) {
-    case DType::bf16:
-      return "bfloat16";
-    case DType::fp16:
-      return "float16";
-    default:
-      return "float32";
-  }
-}
-
-// The tuple with one tensor on meta, as pickle's protocol 4 writes it (torch/_utils.py:
-// _rebuild_meta_tensor_no_storage with type, sizes, strides and requires_grad).
-std::int64_t pickled_size(const eager::Dims& sizes, DType dtype) {
-  constexpr std::int64_t kWithoutNumbers = 88;
-  std::int64_t size = kWithoutNumbers + static_cast<std::int64_t>(name_of(dtype).size());
-  std::int64_t stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    size += pickled_size(sizes[i]) + pickled_size(stride);
-    stride *= sizes[i];
-  }
-  return size;
+bool is_ddp(const Parallelism& p) {
+  return p.dp > 1 && p.dp_kind == DataParallel::ddp;
 }
 
 }  // namespace
 
-Stage::Stage(eager::Runtime& runtime, const TrainingPlan& plan, Strategy& strategy,
+Stage::Stage(eager::Runtime& runtime, const TrainingPlan& plan, StageParts parts,
              Neighbours neighbours, StagePlace place)
-    : runtime_(runtime), plan_(plan), strategy_(strategy), neighbours_(neighbours), place_(place) {}
+    : runtime_(runtime),
+      plan_(plan),
+      rules_(stage_rules(runtime.torch)),
+      parts_(parts),
+      neighbours_(neighbours),
+      place_(place),
+      inputs_(static_cast<std::size_t>(plan.grad_accum)),
+      gradients_(inputs_.size()),
+      outputs_(inputs_.size()) {}
 
-void Stage::prepare() {
-  infer_shapes();
-  strategy_.set_gradient_sync(GradientSync::off);  // forward_maybe_with_nosync, from now on
-  for (int i = 0; i < plan_.grad_accum && !is_first(); ++i) {
-    inputs_.push_back(boundary_buffer());
-    inputs_.back()->requires_grad = true;
+void Stage::make_buffers() {
+  parts_.strategy.set_gradient_sync(GradientSync::off);  // forward_maybe_with_nosync, from now on
+  if (rules_.buffers == ReceiveBuffers::when_needed) {
+    return;
   }
-  for (int i = 0; i < plan_.grad_accum && !is_last(); ++i) {
-    gradients_.push_back(boundary_buffer());
+  for (std::size_t i = 0; i < inputs_.size() && !is_first(); ++i) {
+    inputs_[i] = input_buffer();
+  }
+  for (std::size_t i = 0; i < gradients_.size() && !is_last(); ++i) {
+    gradients_[i] = boundary_buffer();
   }
 }
 
@@ -82,6 +63,16 @@ Tensor Stage::boundary_buffer() {
   return buffer;
 }
 
+Tensor Stage::input_buffer() {
+  Tensor buffer = boundary_buffer();
+  buffer->requires_grad = true;
+  return buffer;
+}
+
+std::int64_t Stage::message_bytes(Description object) const {
+  return pickled_size(object, boundary(), boundary_dtype(plan_));
+}
+
 // One micro-batch of zeros passes through the stage, and the description of the result is sent to
 // the next one.
 void Stage::infer_shapes() {
@@ -89,7 +80,7 @@ void Stage::infer_shapes() {
   if (is_first()) {
     zeros = eager::empty(runtime_, {plan_.batch, sequence_length(plan_, 0)}, DType::int64);
   } else {
-    receive_shapes();
+    receive_object(neighbours_.previous, message_bytes(Description::meta_tensor));
     zeros = eager::empty(runtime_, boundary(), boundary_dtype(plan_));
   }
   models::Outputs outputs;
@@ -98,47 +89,71 @@ void Stage::infer_shapes() {
     outputs = is_first() ? run(zeros, {}) : run({}, zeros);
   }
   if (!is_last()) {
-    send_shapes();
+    send_object(neighbours_.next, message_bytes(Description::meta_tensor));
   }
   zeros.reset();
 }
 
-// recv_object_list of one object: its size, then its bytes, which are cut out with an offset that
-// is a tensor.
-void Stage::receive_shapes() {
-  const eager::OpScope op(runtime_, "recv_object_list", 0);
-  const std::int64_t size = pickled_size(boundary(), boundary_dtype(plan_));
-  Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
-  neighbours_.previous.receive(sizes).wait();
-  eager::sum(sizes, {}, eager::KeepDim::no);
-  runtime_.synchronize();
-  Tensor object = eager::empty(runtime_, {size}, DType::uint8);
-  neighbours_.previous.receive(object).wait();
-  runtime_.synchronize();
-  eager::add(sizes, 0.0);
-  Tensor offset = eager::add(sizes, 0.0);
-  runtime_.synchronize();
-  offset.reset();
-  eager::end_of_frame(sizes, object);
+// _pre_metadata_inference_backup, since 2.14: the passes to come may change buffers.
+void Stage::back_up_buffers() {
+  if (runtime_.torch < Release{2, 14}) {
+    return;
+  }
+  for (const nn::NamedTensor& buffer : nn::named_buffers(parts_.model)) {
+    trial_.buffers.push_back(eager::clone(buffer.tensor));
+  }
 }
 
-// send_object_list of one object; the list of sizes is put together once more.
-void Stage::send_shapes() {
-  const eager::OpScope op(runtime_, "send_object_list", 0);
-  const std::int64_t size = pickled_size(boundary(), boundary_dtype(plan_));
-  Tensor object = eager::empty(runtime_, {size}, DType::uint8);
-  Tensor own_size = eager::empty(runtime_, {1}, DType::int64);
-  Tensor sizes = eager::empty(runtime_, {1}, DType::int64);
-  neighbours_.next.send(sizes).wait();
-  neighbours_.next.send(object).wait();
-  eager::end_of_frame(own_size, sizes, object);
+// _forward_metadata_inference: the first micro-batch itself, or empty states; the graph stays.
+void Stage::infer_forward(const Tensor& tokens) {
+  if (is_first()) {
+    trial_.output = output_of(run(tokens, {}));
+    return send_object(neighbours_.next, message_bytes(Description::forward_metadata));
+  }
+  receive_object(neighbours_.previous, message_bytes(Description::forward_metadata));
+  trial_.input = input_buffer();
+  trial_.output = output_of(run({}, trial_.input));
+  if (!is_last()) {
+    send_object(neighbours_.next, message_bytes(Description::forward_metadata));
+  }
+}
+
+// _backward_metadata_inference: the gradient of the input alone, which tokens have not. The
+// function's variables are freed when it returns.
+void Stage::infer_backward(const std::function<Tensor(const Tensor&)>& loss_of) {
+  Tensor loss;
+  Tensor ones;
+  if (is_last()) {
+    loss = loss_of(trial_.output);
+  } else {
+    receive_object(neighbours_.next, message_bytes(Description::backward_metadata));
+    const eager::OpScope op(runtime_, "ones", 0);
+    ones = eager::empty(runtime_, boundary(), boundary_dtype(plan_));
+  }
+  Tensor gradient;
+  if (!is_first()) {
+    gradient =
+        eager::gradient_of_leaf(is_last() ? loss : trial_.output, std::move(ones), trial_.input);
+    send_object(neighbours_.previous, message_bytes(Description::backward_metadata));
+  }
+  ones.reset();
+  eager::end_of_frame(trial_.input, loss, trial_.output, gradient);
+}
+
+void Stage::drop_backup() {
+  eager::release_list(trial_.buffers);
 }
 
 // The gradients are dropped because a second backward would add to them.
 void Stage::clear_runtime_states() {
   eager::release_list(output_chunks_);
+  for (std::size_t i = outputs_.size(); i-- > 0;) {
+    outputs_[i].reset();
+  }
   for (const Tensor& input : inputs_) {
-    input->grad.reset();
+    if (input.defined()) {
+      input->grad.reset();
+    }
   }
 }
 
@@ -147,41 +162,84 @@ models::Outputs Stage::run(const Tensor& tokens, const Tensor& states) {
   inputs.input_ids = tokens;
   inputs.hidden_states = states;
   inputs.chunk = place_.chunk;
-  return strategy_.forward(std::move(inputs));
+  return parts_.strategy.forward(std::move(inputs));
 }
 
-void Stage::receive_input(int micro_batch) {
-  neighbours_.batched.receive(inputs_[static_cast<std::size_t>(micro_batch)]).wait();
+Tensor Stage::output_of(const models::Outputs& outputs) const {
+  return is_last() ? outputs.logits : outputs.hidden_states;
+}
+
+Tensor Stage::receive_input(int micro_batch) {
+  Tensor& input = inputs_[static_cast<std::size_t>(micro_batch)];
+  if (!input.defined()) {
+    input = input_buffer();
+  }
+  neighbours_.batched.receive(input).wait();
+  return input;
 }
 
 Tensor Stage::forward_one_chunk(int micro_batch, const Tensor& tokens) {
   runtime_.mark_phase("forward");
   const auto index = static_cast<std::size_t>(micro_batch);
-  const models::Outputs outputs = is_first() ? run(tokens, {}) : run({}, inputs_[index]);
-  output_chunks_.push_back(is_last() ? outputs.logits : outputs.hidden_states);
-  return output_chunks_.back();
+  outputs_[index] = output_of(is_first() ? run(tokens, {}) : run({}, inputs_[index]));
+  if (is_last()) {
+    output_chunks_.push_back(outputs_[index]);
+  }
+  return outputs_[index];
 }
 
 dist::Work Stage::send_output(int micro_batch) {
-  return neighbours_.batched.send(output_chunks_[static_cast<std::size_t>(micro_batch)]);
+  return neighbours_.batched.send(outputs_[static_cast<std::size_t>(micro_batch)]);
 }
 
-void Stage::receive_gradient(int micro_batch) {
-  neighbours_.batched.receive(gradients_[static_cast<std::size_t>(micro_batch)]).wait();
+// release_fwd_send_outputs. DDP looks for its parameters behind the outputs themselves.
+void Stage::release_output(int micro_batch) {
+  Tensor& output = outputs_[static_cast<std::size_t>(micro_batch)];
+  if (rules_.outputs == SentOutputs::until_sent && !is_ddp(plan_.parallel) && output.defined()) {
+    output = eager::gradient_edge(output);
+  }
 }
 
-void Stage::backward_one_chunk(int micro_batch, const Tensor& loss) {
+Tensor Stage::receive_gradient(int micro_batch) {
+  Tensor& gradient = gradients_[static_cast<std::size_t>(micro_batch)];
+  if (!gradient.defined()) {
+    gradient = boundary_buffer();
+  }
+  neighbours_.batched.receive(gradient).wait();
+  return gradient;
+}
+
+Tensor Stage::backward_one_chunk(int micro_batch, const Tensor& loss) {
   runtime_.mark_phase("backward");
   const auto index = static_cast<std::size_t>(micro_batch);
   const BackwardPass pass = last_if(micro_batch + 1 == plan_.grad_accum);
   if (is_last()) {
-    strategy_.backward_chunk(place_.chunk, pass, loss, {});
+    parts_.strategy.backward_chunk(place_.chunk, pass, loss, {});
   } else {
-    strategy_.backward_chunk(place_.chunk, pass, output_chunks_[index], gradients_[index]);
+    parts_.strategy.backward_chunk(place_.chunk, pass, outputs_[index], gradients_[index]);
   }
+  Tensor sent;
   if (!is_first()) {
-    neighbours_.batched.send(inputs_[index]->grad).wait();
+    sent = inputs_[index]->grad;
   }
+  if (sent.defined() && rules_.gradients == SentGradients::until_next_sends) {
+    inputs_[index]->grad.reset();
+  }
+  end_of_backward(index);
+  return sent;
+}
+
+void Stage::end_of_backward(std::size_t index) {
+  if (rules_.outputs != SentOutputs::until_next_step) {
+    outputs_[index].reset();
+  }
+  if (rules_.buffers == ReceiveBuffers::when_needed) {
+    eager::end_of_frame(inputs_[index], gradients_[index]);
+  }
+}
+
+dist::Work Stage::send_gradient(const Tensor& gradient) {
+  return neighbours_.batched.send(gradient);
 }
 
 void Stage::merge_outputs() const {

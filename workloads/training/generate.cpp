@@ -244,7 +244,7 @@ class Training {
       return std::make_unique<torchtune::RecipeStep>(runtime_, plan_, *strategy_);
     }
     if (!is_megatron && plan_.parallel.pp > 1 && !pipelining::is_naive(plan_.parallel)) {
-      return std::make_unique<pipelining::PipelineRun>(runtime_, plan_, *strategy_);
+      return std::make_unique<pipelining::PipelineRun>(*model_, plan_, *strategy_);
     }
     if (is_megatron && plan_.parallel.pp > 1) {
       return std::make_unique<PipelineStage>(

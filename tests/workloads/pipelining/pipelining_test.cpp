@@ -181,6 +181,40 @@ TEST_CASE("pipelining: buffers, outputs and gradients stay between steps",
         6 * kMicroBatches);
 }
 
+TEST_CASE("pipelining: what stays between steps, by release", "[workloads][pipeline]") {
+  constexpr int kMicroBatches = 4;
+  const auto left = [](const char* torch, int stage) {
+    TrainingPlan plan = plan_of(4, stage, kMicroBatches);
+    plan.versions.torch = torch;
+    return boundary_blocks_left(plan);
+  };
+  CHECK(left("2.8", 1) == 3 * kMicroBatches);   // without the outputs
+  CHECK(left("2.10", 1) == 2 * kMicroBatches);  // nor the gradients that were sent
+  CHECK(left("2.15", 0) == 0);
+  CHECK(left("2.15", 1) == 0);
+  CHECK(left("2.15", 3) == kMicroBatches);  // the losses' graph holds the inputs
+}
+
+// Since 2.12 the trial's activations wait for its backward, which computes no gradient of a
+// parameter: the first step has the requests of one more forward and fewer than one more backward.
+TEST_CASE("pipelining: since 2.12 a backward pass finds out shapes, too", "[workloads][pipeline]") {
+  const auto first_step = [](const char* torch, int stage) {
+    TrainingPlan plan = plan_of(2, stage, 2);
+    plan.versions.torch = torch;
+    plan.steps = 1;
+    return requests_of(generate(plan), 0).size();
+  };
+  CHECK(first_step("2.12", 1) > first_step("2.11", 1));
+  const auto parameters = [](const char* torch) {
+    TrainingPlan plan = plan_of(2, 1, 2);
+    plan.versions.torch = torch;
+    plan.steps = 1;
+    const auto requests = requests_of(generate(plan), 0);
+    return std::ranges::count(requests, 4 * kVocab * kHidden);
+  };
+  CHECK(parameters("2.12") == parameters("2.11"));  // of the head: no gradient more
+}
+
 // What a micro-batch more adds: on an inner stage of GPipe its activations and four tensors at the
 // boundary (two buffers, the kept output, the gradient of the input).
 TEST_CASE("pipelining: 1F1B keeps outputs and buffers of all micro-batches, activations of some",
