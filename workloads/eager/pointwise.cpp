@@ -205,9 +205,14 @@ Tensor div(const Tensor& self, const Tensor& other) {
   return result;
 }
 
+DType quotient_type(DType dtype) {
+  return category_of(dtype) < category_of(DType::fp32) ? DType::fp32 : dtype;
+}
+
+// True division: integers become numbers of the default type.
 Tensor div(const Tensor& self, double /*scalar*/) {
   const auto node = begin_node(self.runtime(), "DivBackward0", {self});
-  Tensor result = unary("div", self);
+  Tensor result = pointwise("div", {self}, quotient_type(self.dtype()));
   finish_node(node, result,
               [](Node&, TensorList& grads) { return TensorList{unary("div", grads[0])}; });
   return result;

@@ -19,14 +19,18 @@ Tensor lengths_of(const Tensor& weight, const Tensor& lora_weight, Tensor& sum) 
   return eager::to_dtype(eager::vector_norm(sum, 1), sum.dtype());
 }
 
-// fp16 adapters are multiplied in fp32.
-Tensor multiplied(const Tensor& b, const Tensor& a) {
-  if (a.dtype() != DType::fp16) {
-    return eager::mm(b, a);
+// fp16 adapters are multiplied in fp32, as which they stay until the lengths are taken.
+struct Factors {
+  Tensor a;
+  Tensor b;
+
+  [[nodiscard]] Tensor product(DType dtype) const {
+    return eager::to_dtype(eager::mm(b, a), dtype);
   }
-  const Tensor wide_a = eager::to_dtype(a, DType::fp32);
-  const Tensor wide_b = eager::to_dtype(b, DType::fp32);
-  return eager::to_dtype(eager::mm(wide_b, wide_a), DType::fp16);
+};
+
+Tensor widened(const Tensor& factor) {
+  return factor.dtype() == DType::fp16 ? eager::to_dtype(factor, DType::fp32) : factor;
 }
 
 // get_lora_weight: lora_B(lora_A(torch.eye(in_features))).T
@@ -59,18 +63,19 @@ Tensor DoraMagnitude::lengths_with(const Linear& a, const Linear& b) const {
     return eager::empty_on(vector_.runtime(), layer_.weight.place(), {layer_.out_features()},
                            layer_.weight.dtype());
   }
+  Factors factors{.a = widened(a.weight), .b = widened(b.weight)};
   std::vector<Tensor> copies;
   if (layer_.quantized() != nullptr) {
     copies = layer_.quantized()->deep_copied(layer_.bias);
   }
   Tensor weight = whole_weight(layer_);
-  Tensor lora_weight = multiplied(b.weight, a.weight);
+  Tensor lora_weight = factors.product(a.weight.dtype());
   Tensor sum;
   Tensor lengths = lengths_of(weight, lora_weight, sum);
   for (Tensor& copy : copies) {
     copy.reset();
   }
-  eager::end_of_frame(weight, lora_weight, sum);
+  eager::end_of_frame(weight, lora_weight, sum, factors.a, factors.b);
   return lengths;
 }
 

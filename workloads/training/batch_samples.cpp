@@ -18,8 +18,9 @@ Tensor targets_of(const Inputs& sample, bool shifts_labels) {
   return eager::sum(is_target, {}, eager::KeepDim::no, DType::int64);
 }
 
-bool shifts_labels(const TrainingPlan& plan) {
-  return !has_field(plan.model.config, FieldRole::decoder_layers);
+// Until 4.57 all labels were counted.
+bool shifts_labels(const TrainingPlan& plan, Release transformers) {
+  return transformers >= Release{5, 0} && !has_field(plan.model.config, FieldRole::decoder_layers);
 }
 
 // A list dies from its end.
@@ -47,13 +48,25 @@ void BatchSamples::fetch(std::int64_t first) {
 Tensor BatchSamples::count_labels(const std::vector<Inputs>& samples) const {
   Tensor total;
   for (const Inputs& sample : samples) {
-    const Tensor targets = targets_of(sample, shifts_labels(plan_));
+    const Tensor targets = targets_of(sample, shifts_labels(plan_, runtime_.transformers));
     total = total.defined() ? eager::add(total, targets) : eager::add(targets, 0.0);
+  }
+  return averaged_count(std::move(total));
+}
+
+// average_tokens_across_devices is the default since 4.57, whose gather of one rank is summed as
+// well; since 5 the count is divided by the ranks with the same batch, also by one.
+Tensor BatchSamples::averaged_count(Tensor total) const {
+  const Release release = runtime_.transformers;
+  if (release < Release{4, 57}) {
+    return total;
   }
   if (data_group(plan_.parallel).ranks > 1) {
     total = count_of_all_ranks(total);
+  } else if (release < Release{5, 0}) {
+    total = eager::sum(total, {}, eager::KeepDim::no, DType::int64);
   }
-  return eager::div(total, 1.0);
+  return release < Release{5, 0} ? total : eager::div(total, 1.0);
 }
 
 // accelerate 1.15, utils/operations.py _gpu_gather_one.

@@ -25,11 +25,12 @@ class BatchSamples {
     return samples_[static_cast<std::size_t>(index % plan_.grad_accum)];
   }
 
-  /// num_items_in_batch, by which TRL's loss divides.
+  /// num_items_in_batch, by which the sum of the step's losses is divided.
   [[nodiscard]] const eager::Tensor& label_count() const { return label_count_; }
 
  private:
   [[nodiscard]] eager::Tensor count_labels(const std::vector<models::Inputs>& samples) const;
+  [[nodiscard]] eager::Tensor averaged_count(eager::Tensor total) const;
   [[nodiscard]] eager::Tensor count_of_all_ranks(const eager::Tensor& own) const;
 
   eager::Runtime& runtime_;

@@ -13,6 +13,7 @@
 #include "workloads/plan/precision.hpp"
 #include "workloads/plan/tensor_grid.hpp"
 #include "workloads/plan/training_plan.hpp"
+#include "workloads/plan/version_profile.hpp"
 #include "workloads/strategy/converted_outputs.hpp"
 
 namespace highwater {
@@ -32,6 +33,10 @@ bool model_takes_labels(const TrainingPlan& plan) {
 eager::AutocastCache autocast_cache(Framework framework) {
   return framework == Framework::lightning ? eager::AutocastCache::disabled
                                            : eager::AutocastCache::enabled;
+}
+
+bool has_decoder_alone(const ModelSpec& model) {
+  return family_name(model) != "bert" && !has_field(model.config, FieldRole::decoder_layers);
 }
 
 bool is_inside_model(LossKind kind) {
@@ -107,21 +112,34 @@ void MicroBatchLoop::micro_batch(std::int64_t index) {
   }
 }
 
+// transformers since 4.46, trainer.py compute_loss and loss/loss_utils.py fixed_cross_entropy: a
+// class whose loss is loss_function() is told num_items_in_batch and divides the sum by it, where
+// other losses are divided by the number of micro-batches.
+bool MicroBatchLoop::divides_by_labels() const {
+  return runs_trainer(plan_.framework) && plan_.loss.kind == LossKind::hf && samples_ &&
+         has_decoder_alone(plan_.model) && version_profile(plan_).has_loss_function &&
+         runtime_.transformers >= Release{4, 46};
+}
+
 void MicroBatchLoop::divide_loss() {
+  if (divides_by_labels()) {
+    return;
+  }
   if (plan_.grad_accum > 1 && !strategy_.divides_loss()) {
     loss_ = eager::div(loss_, static_cast<double>(plan_.grad_accum));
   }
 }
 
 void MicroBatchLoop::backward() {
-  if (plan_.framework == Framework::accelerate_fsdp2) {
-    // accelerate 1.15, accelerator.py backward: divided by 1 as well, into a variable of its own
+  if (plan_.framework != Framework::hf && plan_.framework != Framework::accelerate_fsdp2) {
+    divide_loss();
+  }
+  if (runs_accelerate(plan_.framework) && !strategy_.divides_loss()) {
+    // accelerate 1.1 to 1.15, accelerator.py backward: divided by 1 as well, into a variable of its
+    // own; Trainer's accelerator does not know of its micro-batches
     Tensor loss = eager::div(loss_, static_cast<double>(plan_.grad_accum));
     strategy_.backward(loss);
     return;
-  }
-  if (plan_.framework != Framework::hf) {
-    divide_loss();
   }
   strategy_.backward(loss_);
 }
@@ -155,6 +173,9 @@ void MicroBatchLoop::compute_loss() {
 
 void MicroBatchLoop::loss_inside_model(std::optional<eager::AutocastContext>& autocast) {
   Outputs outputs = strategy_.forward(batch_);
+  if (divides_by_labels()) {
+    outputs.loss = eager::div(outputs.loss, samples_->label_count());
+  }
   if (converts_outputs(plan_)) {
     autocast.reset();
     convert_to_fp32(outputs);

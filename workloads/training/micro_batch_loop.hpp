@@ -32,6 +32,7 @@ class MicroBatchLoop : public StepRunner {
   void share_sequences();
   void compute_loss();
   void divide_loss();
+  [[nodiscard]] bool divides_by_labels() const;
   void backward();
   void loss_inside_model(std::optional<eager::AutocastContext>& autocast);
   void loss_outside_model();

@@ -47,7 +47,7 @@ def require_loop_of_trl(plan, job):
 
 
 def sft(plan, model):
-    """SFTConfig computes in bf16 by itself; its rows have one length and no mask."""
+    """SFTConfig computes in bf16 by itself; its rows have one length, and its collator makes a mask of ones."""
     plan.one_of("precision", "amp-bf16", "bf16", "bf16+amp")
     plan.one_of("optimizer", "adamw")
     plan.refuse_changed("attention_mask")
