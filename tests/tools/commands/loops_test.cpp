@@ -396,6 +396,50 @@ TEST_CASE("loops: DeepSpeed's Ulysses has the peaks of the recordings", "[cli][f
               {.allocated = 1e-9}, {.rank = rank});
 }
 
+TEST_CASE("loops: Ulysses with checkpoints has the peaks of the recording", "[cli][framework]") {
+  check_peaks("ulysses-zero3-checkpointed-rank3",
+              "ulysses-llama.json --precision bf16 --batch 2 --seq 512 --dp-kind zero3 --dp 2 --cp "
+              "2 --cp-kind ulysses --checkpoint full --use-cache false --gpu h100-80 --steps 3",
+              {.allocated = 1e-9}, {.rank = "3", .transformers = "5.24"});
+}
+
+// ZeRO++, DeepSpeed 0.19.8.
+TEST_CASE("loops: a second copy of the parameters has the peaks of the recording",
+          "[cli][framework]") {
+  check_peaks(
+      "zero3-second-copy-rank2",
+      "redundancy-llama.json --framework deepspeed --precision bf16 --init device --batch 2 "
+      "--seq 256 --dp 4 --dp-kind zero3 --hpz-partition-size 2 "
+      "--param-persistence-threshold 1000 --grad-accum 2 --grad-clip 1 --keep-logits false "
+      "--use-cache false --gpu h100-80 --steps 4",
+      {.allocated = 1e-9}, {.rank = "2", .transformers = "5.24"});
+}
+
+// The script had no labels of its own: 2 KiB.
+TEST_CASE("loops: ZeroRedundancyOptimizer has the peaks of the recordings", "[cli][framework]") {
+  const auto [recording, rank, options] = GENERATE(table<std::string, std::string, std::string>({
+      {"zero-redundancy-buckets-rank3", "3",
+       "redundancy-llama.json --dp 4 --bucket-view --zero-redundancy buckets"},
+      {"zero-redundancy-of-8-rank5", "5",
+       "redundancy-opt.json --dp 8 --zero-redundancy parameters"},
+  }));
+  check_peaks(recording,
+              options +
+                  " --framework hf --init cpu --batch 2 --seq 128 --keep-logits false --gpu "
+                  "h100-80 --steps 4",
+              {}, {.rank = rank, .transformers = "5.24"});
+}
+
+// accelerate 1.15: the model is made on the host unless the line says otherwise.
+TEST_CASE("loops: accelerate's FSDP1 with prefetching has the peaks of the recording",
+          "[cli][framework]") {
+  check_peaks("accelerate-llama-fsdp1-prefetch",
+              "prefetch-llama.json --framework accelerate-fsdp2 --dp 4 --dp-kind fsdp1 --precision "
+              "amp-bf16 --backward-prefetch pre --forward-prefetch --batch 2 --seq 256 --grad-clip "
+              "1 --keep-logits false --gpu h100-80 --steps 4",
+              {}, {.transformers = "5.24"});
+}
+
 // The same script with attention=distributed: deepspeed.sequence.layer.DistributedAttention.
 TEST_CASE("loops: DeepSpeed's DistributedAttention has the peaks of the recordings",
           "[cli][framework]") {

@@ -392,6 +392,7 @@ TEST_CASE("zero3: a second copy of the parameters lives from their release to th
   const auto parameters_at = [](int ranks, std::string_view phase) {
     TrainingPlan plan = sharded(DataParallel::zero3);
     plan.parallel.zero.hpz_partition_size = ranks;
+    plan.versions.deepspeed = "0.19";  // which releases embeddings before the step, too
     return bytes_of(living_at(plan, phase), Category::parameter);
   };
   CHECK(parameters_at(2, "optimizer") - parameters_at(1, "optimizer") == kElements);

@@ -417,7 +417,7 @@ TEST_CASE("observed plan: an optimizer that steps this rank's part", "[plan][sou
   CHECK(option_of(source, "optimizers") == "-");
   CHECK(word(seen("ddp", R"(, "redundancy": {"buckets": true, "overlaps": false})"),
              "zero-redundancy") == "buckets");
-  const std::string unknown = to_string(KeyFate::not_supported);
+  const std::string unknown(to_string(KeyFate::not_supported));
   CHECK(option_of(seen("ddp", R"(, "redundancy": {"buckets": false, "overlaps": true})"),
                   "optimizers.0.redundancy.overlaps") == unknown);
   CHECK(option_of(seen("none", ""), "optimizers.0.class") == unknown);

@@ -93,7 +93,8 @@ RanksByRequests counted(const std::vector<std::string>& requests,
 TEST_CASE("ranks: each makes the requests of its class", "[workloads][ranks]") {
   const std::pair<std::string_view, std::string> plans[] = {
       {kOdd, "framework=torch dp=3 zero-redundancy=parameters"},
-      {kOdd, "framework=torch dp=5 zero-redundancy=buckets param-groups=2 lora=3"},
+      {kOdd, "framework=torch dp=5 zero-redundancy=buckets param-groups=2"},
+      {kOdd, "framework=torch dp=4 zero-redundancy=parameters lora=3"},
       {kOdd, "framework=torch dp=3 dp-kind=fsdp1"},
       {kOdd, "framework=torch dp=7 dp-kind=fsdp2"},
       {kOdd, "framework=torch dp=4 dp-kind=fsdp2 dp-replicate=2"},

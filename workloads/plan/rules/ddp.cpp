@@ -2,7 +2,6 @@
 #include <array>
 
 #include "workloads/plan/rules/option_parts.hpp"
-#include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -40,8 +39,6 @@ constexpr std::array kPartsOfSplitModels{
     Part{[](const PlanFacts& f) { return f.plan->parallel.cp > 1; }, "cp {cp}"},
     Part{[](const PlanFacts& f) { return f.plan->parallel.ep > 1; }, "ep {ep}"}};
 
-constexpr std::array kPartsOfSteps{parts::kInBackward, parts::kMasterWeights};
-
 constexpr std::array kDdpRules{
     Rule{[](const PlanFacts& f) {
            const Ddp& ddp = f.plan->parallel.ddp;
@@ -70,10 +67,11 @@ constexpr std::array kDdpRules{
     Rule{has_zero_redundancy,
          "zero-redundancy with {asked}: its ranks all hold the whole model; omit one of them",
          kPartsOfSplitModels},
-    Rule{has_zero_redundancy,
-         "zero-redundancy with {asked}: ZeroRedundancyOptimizer steps the model's own parameters, "
-         "after the backward; omit one of them",
-         kPartsOfSteps},
+    Rule{[](const PlanFacts& f) {
+           return has_zero_redundancy(f) && f.plan->optimizer.master_weights;
+         },
+         "zero-redundancy with master-weights: ZeroRedundancyOptimizer steps the model's own "
+         "parameters; omit one of them"},
     Rule{[](const PlanFacts& f) { return has_zero_redundancy(f) && is_of_a_package(f); },
          "zero-redundancy with optimizer {optimizer}: simulated are torch.optim's and "
          "bitsandbytes' optimizers within it; use one of these, or omit zero-redundancy"},

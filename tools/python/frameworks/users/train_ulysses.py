@@ -4,7 +4,7 @@
 
 UlyssesSPAttentionHF replaces the attention function "sdpa"; with attention=distributed the function is
 deepspeed.sequence.layer.DistributedAttention around it, [b, s, heads, d] as Megatron-DeepSpeed calls it. The engine's ZeRO
-shares states over all ranks. The loss is the model's own, of this rank's tokens. Further words: dtype=bfloat16, steps=3, stage=1|2|3, and members of
+shares states over all ranks. The loss is the model's own, of this rank's tokens. Further words: dtype=bfloat16, steps=3, stage=1|2|3, checkpoint=1, and members of
 "zero_optimization" such as zero.reduce_bucket_size=1000000 and zero.reduce_scatter=false.
 """
 import json
@@ -87,6 +87,10 @@ def main():
                 "zero_optimization": zero_of(args), "steps_per_print": None}
     if dtype == "bfloat16":
         settings["bf16"] = {"enabled": True}
+    if args.get("checkpoint") == "1":
+        model.config.use_cache = False
+        model.gradient_checkpointing_enable()
+        model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     engine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config=settings, mpu=mpu)
     rank = mpu.get_sequence_parallel_rank()
