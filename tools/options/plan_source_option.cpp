@@ -77,13 +77,21 @@ std::string sentence_about(const PlanSource& source, const SourceKey& key) {
                                shortened(key.meaning, kWidestCell)));
 }
 
-/// What a file lacks and someone else gives is no longer missing.
+/// A key whose option does not go with the rest of the plan.
+void leave_out(SourceKey& key) {
+  key.fate = key.sign == MemorySign::little ? KeyFate::no_effect : KeyFate::not_supported;
+  key.meaning = fmt::format("--{} is not simulated with the rest of this plan", key.lacks);
+}
+
+/// What a file lacks and someone else gives is no longer missing; what it has may be dropped.
 template <class IsGiven>
 PlanSource settled(PlanSource source, const IsGiven& is_given) {
   for (SourceKey& key : source.keys) {
     if (key.fate == KeyFate::not_supported && !key.lacks.empty() && is_given(key.lacks)) {
       key.fate = KeyFate::no_effect;
       key.meaning = fmt::format("--{} is given", key.lacks);
+    } else if (key.fate == KeyFate::used && !key.lacks.empty() && !is_given(key.lacks)) {
+      leave_out(key);
     }
   }
   return source;

@@ -38,6 +38,7 @@ struct Inputs {
   Tensor input_ids;
   Tensor labels;          ///< undefined: the model computes no loss
   Tensor attention_mask;  ///< undefined unless the plan gives one
+  Tensor decoder_ids;     ///< what a decoder beside an encoder reads, if not the shifted labels
   Tensor hidden_states;   ///< of a pipeline stage behind the first: what it received
   Tensor positions;       ///< of torchtitan's batches, and where a rank has parts of sequences
   int chunk = 0;          ///< which of a pipeline stage's model chunks runs

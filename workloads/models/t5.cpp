@@ -345,7 +345,7 @@ class T5Model : public LanguageModel {
     out.cross_cache = nn::make_cache(context());
     out.encoder_states = encoder_(inputs.input_ids, {}, inputs.attention_mask, {});
     const Tensor& targets = inputs.labels.defined() ? inputs.labels : inputs.input_ids;
-    Tensor decoder_ids = shifted_right(targets);
+    Tensor decoder_ids = inputs.decoder_ids.defined() ? inputs.decoder_ids : shifted_right(targets);
     Tensor decoded = decoder_(decoder_ids, out.encoder_states, inputs.attention_mask,
                               {.own = out.cache, .cross = out.cross_cache});
     Tensor sequence = scales_output_ ? eager::mul(decoded, 1.0) : decoded;

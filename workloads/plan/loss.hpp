@@ -16,7 +16,8 @@ enum class LossKind : std::uint8_t {
 
 struct Loss {
   LossKind kind = LossKind::hf;
-  int chunks = 8;  ///< of chunked
+  int chunks = 8;        ///< of chunked
+  double smoothing = 0;  ///< of labels, by transformers' Trainer, which computes the loss then
 };
 
 /// Whether the function that applies the head also computes the loss, so that logits never exist.

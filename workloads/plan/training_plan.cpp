@@ -35,6 +35,10 @@ bool has_torchtitan_names(const TrainingPlan& plan) {
          plan.model.config.family().traits.torchtitan_style;
 }
 
+bool has_own_targets(const TrainingPlan& plan) {
+  return has_field(plan.model.config, FieldRole::decoder_layers);
+}
+
 std::int64_t sequence_length(const TrainingPlan& plan, std::int64_t index) {
   const auto count = static_cast<std::int64_t>(plan.seq.size());
   return plan.seq[static_cast<std::size_t>(index % count)];

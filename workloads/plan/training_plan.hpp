@@ -34,7 +34,9 @@ struct TrainingPlan {
   Framework framework = Framework::torch;
   std::int64_t batch = 1;               ///< sequences per micro-batch
   std::vector<std::int64_t> seq{1024};  ///< tokens per sequence, one per micro-batch, repeated
-  InputSizes inputs;                    ///< what else the model is fed
+  /// Tokens of the labels, which a decoder beside an encoder reads; absent: as many as in `seq`.
+  std::optional<std::int64_t> target_seq;
+  InputSizes inputs;  ///< what else the model is fed
   int steps = 3;
   int grad_accum = 1;
   Precision precision = Precision::fp32;
@@ -63,6 +65,8 @@ struct TrainingPlan {
   bool compile = false;  ///< torch.compile; the generator has eager runs only
   bool float8 = false;   ///< torchao's float8 products
   bool empty_cache_every_step = false;
+  Evaluation evaluation;
+  bool ema = false;  ///< a copy of the model is averaged after each step
   Parallelism parallel;
   Gpu gpu = default_gpu();
   /// What the caching allocator can have of the device, which some programs ask; absent: what the
@@ -93,5 +97,8 @@ bool has_torchtitan_names(const TrainingPlan& plan);
 
 /// Tokens per sequence of micro-batch `index` (counted over all steps).
 std::int64_t sequence_length(const TrainingPlan& plan, std::int64_t index);
+
+/// Whether the model has a decoder beside its encoder, whose sequences have a length of their own.
+bool has_own_targets(const TrainingPlan& plan);
 
 }  // namespace highwater

@@ -109,6 +109,33 @@ bool trains_adapters(const OptionWords& given, const OptionWords& words) {
   return rank != nullptr && *rank != "0";
 }
 
+/// Evaluation is simulated on one GPU and under DDP, in Trainer and in plain loops
+/// (plan/rules/evaluation.cpp).
+void drop_evaluation(const OptionWords& given, OptionWords& words) {
+  const auto word_of = [&](std::string_view option) {
+    const std::string* const own = find_word(given, option);
+    return own != nullptr ? own : find_word(words, option);
+  };
+  constexpr std::array<std::string_view, 4> kDegrees{"tp", "pp", "cp", "ep"};
+  const std::string* const kind = word_of("dp-kind");
+  const std::string* const framework = word_of("framework");
+  const bool is_known_loop = framework == nullptr || is_one_of(framework, {"trainer", "hf"});
+  const bool is_whole = std::ranges::all_of(
+      kDegrees, [&](std::string_view option) { return degree(option, given, words) == 1; });
+  if (is_known_loop && is_whole && (kind == nullptr || *kind == "ddp")) {
+    return;
+  }
+  std::erase_if(words, [](const OptionWord& word) { return word.first.starts_with("eval-"); });
+}
+
+/// The loss of smoothed labels is Trainer's.
+void drop_label_smoothing(const OptionWords& given, OptionWords& words) {
+  const std::string* const own = find_word(given, "framework");
+  if (!is_one_of(own != nullptr ? own : find_word(words, "framework"), {"trainer"})) {
+    std::erase_if(words, [](const OptionWord& word) { return word.first == "label-smoothing"; });
+  }
+}
+
 /// Mixed precision that one file asks for becomes that of the strategy that another names:
 /// DeepSpeed has its own, and accelerate makes fp32 of what it shards and trains (accelerate 1.15
 /// utils/fsdp_utils.py fsdp2_prepare_model).
@@ -189,6 +216,8 @@ OptionWords combined_words(std::span<const PlanSource> sources, const OptionWord
   }
   drop_sharding(given, words);
   settle_precision(given, words);
+  drop_evaluation(given, words);
+  drop_label_smoothing(given, words);
   settle_quantized(sources, given, words);
   return shortest_words(std::move(words));
 }

@@ -70,14 +70,26 @@ bool read_other_inputs(const ObservedFacts& facts, SourceKeys& keys) {
   return true;
 }
 
-/// The labels' length in the first batch, of a model whose decoder reads what an encoder has read.
-void read_target(const ObservedFacts& facts, std::int64_t tokens, SourceKeys& keys) {
+/// Tokens in the labels of each forward pass; older recorders told those of the first.
+std::vector<std::int64_t> target_lengths(const ObservedFacts& facts) {
+  const auto told = facts.wholes("batch.targets");
   const auto labels = shape_of_tensor(facts, "labels");
+  return told.empty() && labels.size() == 2 ? std::vector{labels[1]} : told;
+}
+
+/// The labels' length where a model's decoder reads what an encoder has read.
+void read_target(const ObservedFacts& facts, const std::vector<std::int64_t>& tokens,
+                 SourceKeys& keys) {
+  const auto targets = target_lengths(facts);
   const bool has_decoder = facts.flag("model.config.is_encoder_decoder").value_or(false);
-  if (has_decoder && labels.size() == 2 && labels[1] != tokens) {
-    keys.add_not_supported(
-        "batch.tensors.labels", facts.shown("batch.tensors.labels"),
-        fmt::format("simulated with labels of {} tokens, as many as the inputs", tokens));
+  if (!has_decoder || targets.empty() || targets == tokens) {
+    return;
+  }
+  const std::string most = std::to_string(std::ranges::max(targets));
+  keys.use("batch.targets", fmt::format("{} tokens", fmt::join(targets, ", ")), "target-seq", most);
+  if (!are_equal(targets)) {
+    keys.add_not_supported("batch.targets", fmt::format("{} tokens", fmt::join(targets, ", ")),
+                           "labels of several lengths; the longest is simulated");
   }
 }
 
@@ -118,7 +130,7 @@ void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
   const std::string length = are_equal(tokens) ? std::to_string(tokens.front())
                                                : fmt::format("{}", fmt::join(tokens, ","));
   keys.use("batch.shapes", fmt::format("{} tokens", length), "seq", length);
-  read_target(facts, tokens.front(), keys);
+  read_target(facts, tokens, keys);
   read_choices(facts, keys);
 }
 
@@ -141,9 +153,24 @@ void read_flag(const ObservedFacts& facts, const std::string& key, std::string_v
   }
 }
 
+/// A script that deletes its outputs, or leaves the function of a step, has them for the backward
+/// and the optimizer all the same.
+void read_kept_outputs(const ObservedFacts& facts, SourceKeys& keys) {
+  const bool until_next = facts.flag("batch.keeps_outputs").value_or(true);
+  const bool in_step = facts.flag("batch.keeps_outputs_in_step").value_or(false);
+  if (until_next || !in_step) {
+    return read_flag(facts, "batch.keeps_outputs", "keep-logits", keys);
+  }
+  keys.use("batch.keeps_outputs_in_step", "true", "keep-logits", "true");
+  keys.add_not_supported("batch.keeps_outputs", "false",
+                         "the outputs are gone before the next step; simulated as if they were "
+                         "there until its forward has returned",
+                         MemorySign::less);
+}
+
 /// Trainer and TRL keep no outputs, whatever was alive between two of their forward passes.
 void read_outputs(const ObservedFacts& facts, SourceKeys& keys) {
-  read_flag(facts, "batch.keeps_outputs", "keep-logits", keys);
+  read_kept_outputs(facts, keys);
   read_flag(facts, "batch.returns_cache", "use-cache", keys);
   if (facts.text("loop") == "plain" && facts.flag("batch.labels") == false) {
     keys.add_not_supported("batch.labels", "false",
@@ -151,21 +178,32 @@ void read_outputs(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
+/// Parameters that were copied: an EMA, a target, a reference. `copied` counts them by type, as
+/// `parameters` does those of the model.
+void read_copies(const ObservedFacts& facts, SourceKeys& keys) {
+  const boost::json::value* const copied = facts.find("model.copied");
+  const boost::json::value* const own = facts.find("model.parameters");
+  if (copied != nullptr && own != nullptr && *copied == *own) {
+    keys.use("model.copied", facts.shown("model.copied"), "ema", "true");
+  } else if (const auto count = facts.whole("model.copies"); count.value_or(0) > 0) {
+    keys.add_not_supported("model.copies", std::to_string(*count),
+                           "parameters in copies beside the model (an EMA, a target or a "
+                           "reference), which are not simulated",
+                           MemorySign::more);
+  }
+}
+
 /// What a script does besides its training steps.
 void read_other_work(const ObservedFacts& facts, SourceKeys& keys) {
-  if (const auto passes = facts.whole("steps.without_gradients"); passes.value_or(0) > 0) {
-    keys.add_not_supported("steps.without_gradients", std::to_string(*passes),
-                           "forward passes without gradients: an evaluation, generation or another "
-                           "model, none of which is simulated");
-  }
-  if (const auto copied = facts.whole("model.copies"); copied.value_or(0) > 0) {
-    keys.add_not_supported("model.copies", std::to_string(*copied),
-                           "parameters in copies beside the model (an EMA, a target or a "
-                           "reference), which are not simulated");
-  }
-  if (const auto smoothing = facts.number("label_smoothing"); smoothing.value_or(0) > 0) {
+  read_copies(facts, keys);
+  const double smoothing = facts.number("label_smoothing").value_or(0);
+  if (smoothing > 0 && facts.text("loop") == "trainer") {
+    keys.use("label_smoothing", facts.shown("label_smoothing"), "label-smoothing",
+             facts.shown("label_smoothing"));
+  } else if (smoothing > 0) {
     keys.add_not_supported("label_smoothing", facts.shown("label_smoothing"),
-                           "Trainer's own loss, which keeps more than the model's");
+                           "Trainer's own loss, which keeps more than the model's",
+                           MemorySign::more);
   }
 }
 

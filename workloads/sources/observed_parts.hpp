@@ -23,6 +23,9 @@ bool runs_other_loop_of_trl(const ObservedFacts& facts);
 /// Its framework, its batches, the model beside its own.
 void read_observed_trl(const ObservedFacts& facts, SourceKeys& keys);
 
+/// Evaluation, and other passes without gradients.
+void read_observed_evaluation(const ObservedFacts& facts, SourceKeys& keys);
+
 /// Optimizer and gradients.
 void read_observed_optimizer(const ObservedFacts& facts, SourceKeys& keys);
 

@@ -80,6 +80,7 @@ PlanSource plan_of_recording(std::string_view text, const std::string& file) {
   SourceKeys keys;
   read_observed_model(facts, file, keys);
   read_observed_batches(facts, keys);
+  read_observed_evaluation(facts, keys);
   read_observed_optimizer(facts, keys);
   read_observed_strategy(facts, keys);
   read_observed_device(facts, keys);

@@ -26,6 +26,13 @@ void SourceKeys::use(std::string_view key, std::string value, std::string_view o
   words.emplace_back(option, std::move(word));
 }
 
+void SourceKeys::use_if_simulated(std::string_view key, std::string value, std::string_view option,
+                                  std::string word, MemorySign sign) {
+  use(key, std::move(value), option, std::move(word));
+  source_.keys.back().lacks = option;
+  source_.keys.back().sign = sign;
+}
+
 void SourceKeys::add_no_effect(std::string_view key, std::string value, std::string why) {
   source_.keys.push_back({std::string(key), std::move(value), KeyFate::no_effect, std::move(why)});
 }

@@ -35,9 +35,11 @@ struct SourceKey {
   std::string key;    ///< its path in the file: "optimizers.class"
   std::string value;  ///< as the file has it
   KeyFate fate = KeyFate::used;
-  std::string meaning;     ///< "--optimizer adamw", or why it is not one
-  std::string lacks = {};  ///< not supported: the option without which it leaves the plan
-  MemorySign sign = MemorySign::either;  ///< not supported
+  std::string meaning;  ///< "--optimizer adamw", or why it is not one
+  /// Not supported: the option without which it leaves the plan. Used: the option that goes where
+  /// the rest of the plan has no room for it.
+  std::string lacks = {};
+  MemorySign sign = MemorySign::either;  ///< not supported, or used and gone
 };
 
 /// What a file says by the defaults of earlier releases, which it could be of as well.
@@ -63,6 +65,11 @@ struct PlanSource {
 class SourceKeys {
  public:
   void use(std::string_view key, std::string value, std::string_view option, std::string word);
+
+  /// The same of an option that combined_words() drops from plans which it does not go with: the
+  /// key is not supported then, or without effect where it changes memory little.
+  void use_if_simulated(std::string_view key, std::string value, std::string_view option,
+                        std::string word, MemorySign sign);
 
   void add_no_effect(std::string_view key, std::string value, std::string why);
 

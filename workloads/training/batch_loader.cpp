@@ -33,7 +33,12 @@ void BatchLoader::fill(std::int64_t length, BatchParts parts, models::Inputs& ba
     batch.input_ids = tensor(own);
   }
   if (parts.labels) {
-    batch.labels = plan_.model.labels > 0 ? of_sizes({plan_.batch}) : tensor(own);
+    batch.labels =
+        plan_.model.labels > 0 ? of_sizes({plan_.batch}) : tensor(plan_.target_seq.value_or(own));
+  }
+  // transformers 5.24, data_collator.py DataCollatorForSeq2Seq: of the model that it is given.
+  if (plan_.loss.smoothing > 0 && has_own_targets(plan_)) {
+    batch.decoder_ids = tensor(plan_.target_seq.value_or(own));
   }
   if (runs_ulysses(plan_)) {
     batch.positions = tensor(own);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "workloads/losses/label_smoother.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
@@ -18,9 +19,13 @@ Tensor targets_of(const Inputs& sample, bool shifts_labels) {
   return eager::sum(is_target, {}, eager::KeepDim::no, DType::int64);
 }
 
+bool shifts_labels(const TrainingPlan& plan) {
+  return !has_own_targets(plan);
+}
+
 // Until 4.57 all labels were counted.
-bool shifts_labels(const TrainingPlan& plan, Release transformers) {
-  return transformers >= Release{5, 0} && !has_field(plan.model.config, FieldRole::decoder_layers);
+bool counts_shifted(const TrainingPlan& plan, Release transformers) {
+  return transformers >= Release{5, 0} && shifts_labels(plan);
 }
 
 // A list dies from its end.
@@ -32,52 +37,61 @@ void release(std::vector<Inputs>& samples) {
   }
 }
 
-}  // namespace
-
-void BatchSamples::fetch(std::int64_t first) {
-  std::vector<Inputs> samples(static_cast<std::size_t>(plan_.grad_accum));
-  for (Inputs& sample : samples) {
-    loader_.load(first++, {}, sample);
+// accelerate 1.15, utils/operations.py _gpu_gather_one.
+Tensor count_of_all_ranks(const TrainingPlan& plan, const Tensor& own) {
+  Tensor all;
+  {
+    const Tensor copy = eager::clone(own);
+    eager::Runtime& runtime = own.runtime();
+    const eager::OpScope op(runtime, "gather", 0);
+    all = eager::empty(runtime, {data_group(plan.parallel).ranks}, DType::int64);
   }
-  Tensor label_count = count_labels(samples);
-  std::swap(samples_, samples);
-  release(samples);
-  label_count_ = std::move(label_count);
-}
-
-Tensor BatchSamples::count_labels(const std::vector<Inputs>& samples) const {
-  Tensor total;
-  for (const Inputs& sample : samples) {
-    const Tensor targets = targets_of(sample, shifts_labels(plan_, runtime_.transformers));
-    total = total.defined() ? eager::add(total, targets) : eager::add(targets, 0.0);
-  }
-  return averaged_count(std::move(total));
+  return eager::sum(all, {}, eager::KeepDim::no, DType::int64);
 }
 
 // average_tokens_across_devices is the default since 4.57, whose gather of one rank is summed as
 // well; since 5 the count is divided by the ranks with the same batch, also by one.
-Tensor BatchSamples::averaged_count(Tensor total) const {
-  const Release release = runtime_.transformers;
+Tensor averaged_count(const TrainingPlan& plan, Tensor total) {
+  const Release release = total.runtime().transformers;
   if (release < Release{4, 57}) {
     return total;
   }
-  if (data_group(plan_.parallel).ranks > 1) {
-    total = count_of_all_ranks(total);
+  if (data_group(plan.parallel).ranks > 1) {
+    total = count_of_all_ranks(plan, total);
   } else if (release < Release{5, 0}) {
     total = eager::sum(total, {}, eager::KeepDim::no, DType::int64);
   }
   return release < Release{5, 0} ? total : eager::div(total, 1.0);
 }
 
-// accelerate 1.15, utils/operations.py _gpu_gather_one.
-Tensor BatchSamples::count_of_all_ranks(const Tensor& own) const {
-  Tensor all;
-  {
-    const Tensor copy = eager::clone(own);
-    const eager::OpScope op(runtime_, "gather", 0);
-    all = eager::empty(runtime_, {data_group(plan_.parallel).ranks}, DType::int64);
+}  // namespace
+
+Tensor smoothed_loss_of(const TrainingPlan& plan, const models::Outputs& outputs,
+                        const Tensor& labels, const Tensor& label_count) {
+  return losses::smoothed_loss(
+      outputs.logits, labels, label_count,
+      shifts_labels(plan) ? losses::LabelShift::by_one : losses::LabelShift::none);
+}
+
+Tensor count_labels(const TrainingPlan& plan, const std::vector<Inputs>& samples) {
+  Tensor total;
+  for (const Inputs& sample : samples) {
+    const Release release = sample.labels.runtime().transformers;
+    const Tensor targets = targets_of(sample, counts_shifted(plan, release));
+    total = total.defined() ? eager::add(total, targets) : eager::add(targets, 0.0);
   }
-  return eager::sum(all, {}, eager::KeepDim::no, DType::int64);
+  return averaged_count(plan, std::move(total));
+}
+
+void BatchSamples::fetch(std::int64_t first) {
+  std::vector<Inputs> samples(static_cast<std::size_t>(plan_.grad_accum));
+  for (Inputs& sample : samples) {
+    loader_.load(first++, {}, sample);
+  }
+  Tensor label_count = count_labels(plan_, samples);
+  std::swap(samples_, samples);
+  release(samples);
+  label_count_ = std::move(label_count);
 }
 
 }  // namespace highwater

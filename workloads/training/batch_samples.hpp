@@ -11,6 +11,13 @@
 
 namespace highwater {
 
+/// _get_num_items_in_batch: how many labels `samples` have that count, on all ranks.
+eager::Tensor count_labels(const TrainingPlan& plan, const std::vector<models::Inputs>& samples);
+
+/// The loss of --label-smoothing, which the model does not compute.
+eager::Tensor smoothed_loss_of(const TrainingPlan& plan, const models::Outputs& outputs,
+                               const eager::Tensor& labels, const eager::Tensor& label_count);
+
 class BatchSamples {
  public:
   /// Both must outlive it.
@@ -29,10 +36,6 @@ class BatchSamples {
   [[nodiscard]] const eager::Tensor& label_count() const { return label_count_; }
 
  private:
-  [[nodiscard]] eager::Tensor count_labels(const std::vector<models::Inputs>& samples) const;
-  [[nodiscard]] eager::Tensor averaged_count(eager::Tensor total) const;
-  [[nodiscard]] eager::Tensor count_of_all_ranks(const eager::Tensor& own) const;
-
   eager::Runtime& runtime_;
   const TrainingPlan& plan_;
   BatchLoader loader_;

@@ -27,7 +27,9 @@
 #include "workloads/strategy/strategy.hpp"
 #include "workloads/torchtitan/train_step.hpp"
 #include "workloads/torchtune/recipe_step.hpp"
+#include "workloads/training/averaged_model.hpp"
 #include "workloads/training/batch_loader.hpp"
+#include "workloads/training/evaluation_loop.hpp"
 #include "workloads/training/micro_batch_loop.hpp"
 #include "workloads/training/more_rounds.hpp"
 #include "workloads/training/outside_memory.hpp"
@@ -159,6 +161,9 @@ class Training {
     if (plan_.init == ModelInit::meta) {
       model_->init_states();
     }
+    if (plan_.ema) {
+      average_.emplace(*model_);
+    }
     runner_ = make_runner();
     host_.initialising = runtime_.host_memory.next_account();
   }
@@ -208,6 +213,9 @@ class Training {
     runner_->run(step);
     if (plan_.training) {
       update();
+    }
+    if (evaluates_after(plan_.evaluation, {.step = step, .steps = plan_.steps})) {
+      EvaluationLoop(runtime_, plan_, *model_).run();
     }
   }
 
@@ -264,6 +272,7 @@ class Training {
   nn::ModelContext context_;
   std::unique_ptr<models::LanguageModel> model_;
   std::unique_ptr<Strategy> strategy_;
+  std::optional<AveragedModel> average_;
   std::unique_ptr<StepRunner> runner_;
   HostPeaks host_;
   RunMode mode_;

@@ -162,6 +162,8 @@ void MicroBatchLoop::compute_loss() {
   }
   if (splits_over_grid(plan_.parallel)) {
     loss_of_grid();
+  } else if (plan_.loss.smoothing > 0) {
+    loss_of_smoothed_labels(autocast);
   } else if (is_inside_model(plan_.loss.kind) && model_takes_labels(plan_)) {
     loss_inside_model(autocast);
   } else if (plan_.loss.kind == LossKind::chunked) {
@@ -190,6 +192,19 @@ void MicroBatchLoop::loss_inside_model(std::optional<eager::AutocastContext>& au
                     : outputs.loss;
   outputs = {};
   loss_ = std::move(loss);
+}
+
+// compute_loss takes the labels out of what the model is given.
+void MicroBatchLoop::loss_of_smoothed_labels(std::optional<eager::AutocastContext>& autocast) {
+  Inputs inputs = batch_;
+  inputs.labels.reset();
+  Outputs outputs = strategy_.forward(std::move(inputs));
+  if (converts_outputs(plan_)) {
+    autocast.reset();
+    convert_to_fp32(outputs);
+  }
+  runtime_.mark_phase("loss");
+  loss_ = smoothed_loss_of(plan_, outputs, batch_.labels, samples_->label_count());
 }
 
 void MicroBatchLoop::loss_outside_model() {

@@ -35,6 +35,7 @@ class MicroBatchLoop : public StepRunner {
   [[nodiscard]] bool divides_by_labels() const;
   void backward();
   void loss_inside_model(std::optional<eager::AutocastContext>& autocast);
+  void loss_of_smoothed_labels(std::optional<eager::AutocastContext>& autocast);
   void loss_outside_model();
   void loss_of_grid();
   void loss_of_chunks();

@@ -226,8 +226,8 @@ int round_of(const Parallelism& p) {
 /// The events of other streams complete after numbers of kernels that are counted over all rounds.
 bool has_like_rounds(const TrainingPlan& plan) {
   const Parallelism& p = plan.parallel;
-  return plan.seq.size() == 1 && plan.grad_accum % round_of(p) == 0 && p.event_lag == 0 &&
-         p.event_queries == 0;
+  return plan.seq.size() == 1 && !evaluates(plan.evaluation) &&
+         plan.grad_accum % round_of(p) == 0 && p.event_lag == 0 && p.event_queries == 0;
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "f
         "no_sync": False, "fsdp_units": "blocks", "sp": False, "loss_parallel": False,
         "tp_kind": "megatron", "compile": False, "float8": False, "offload": "none",
         "offload_optimizer_device": "cpu", "offload_param_device": "cpu", "pin_memory": None, "offload_ratio": 1.0, "use_orig_params": True,
-        "backward_prefetch": "pre", "zero_init": False, "pp_schedule": "1f1b", "pp_chunks": 2, "experts": "eager"}
+        "backward_prefetch": "pre", "zero_init": False, "pp_schedule": "1f1b", "pp_chunks": 2, "experts": "eager",
+        "label_smoothing": 0, "eval_batch": 0, "eval_batches": 2, "eval_steps": 2, "eval_outputs": "loss", "eval_accumulation_steps": None,
+        "eval_concat": True}
 MODEL = models.of_transformers("AutoModelForCausalLM", ("transformers.models.gpt2.modeling_gpt2", "GPT2Block"))
 
 
@@ -209,6 +211,27 @@ class Scripts(unittest.TestCase):
         written = readers.FRAMEWORKS["hf"](plan, model).script
         self.assertIn('tokens = torch.randint(0, config.vocab_size, (128,))', written)
         self.assertIn('"labels": torch.randint(0, config.vocab_size, (32,))', written)
+
+    def test_labels_no_longer_than_the_positions(self):
+        model = models.dataclasses.replace(MODEL, targets=True, longest=64, name="Translator")
+        with self.assertRaisesRegex(job.Refused, "--target-seq 65: Translator has positions for 64 tokens"):
+            common.target(job.Plan({**PLAN, "target_seq": 65}, ["target_seq"]), model)
+        self.assertEqual(common.target(job.Plan({**PLAN, "target_seq": 64}, ["target_seq"]), model), 64)
+
+    def test_trainer_evaluates_between_steps(self):
+        script = made(framework="trainer", eval_batch=8, eval_batches=3, eval_outputs="argmax").script
+        ast.parse(script)
+        self.assertIn('eval_strategy="steps", eval_steps=2, per_device_eval_batch_size=8', script)
+        self.assertIn("range(24))", script)
+        self.assertIn("compute_metrics=", script)
+        self.assertIn(".argmax(-1)", script)
+        self.assertIn("label_smoothing_factor=0.1", made(framework="trainer", label_smoothing=0.1).script)
+        loss = made(framework="trainer", eval_batch=8, eval_accumulation_steps=4, eval_concat=False).script
+        ast.parse(loss)
+        self.assertIn("eval_accumulation_steps=4, eval_do_concat_batches=False", loss)
+        self.assertNotIn("compute_metrics", loss)
+        with self.assertRaisesRegex(job.Refused, "--eval-batch"):
+            made(eval_batch=8)
 
     def test_two_optimizers_step_one_after_the_other(self):
         script = made(optimizer="muon").script

@@ -24,6 +24,9 @@ from highwater_record import (  # noqa: E402
     settings, splits, status, stuck, valid_json)
 
 
+from highwater_record.observed import evaluations  # noqa: E402
+
+
 class Pipelines(unittest.TestCase):
     def test_what_the_stage_before_sends_is_named_by_shape_and_type(self):
         self.assertEqual(pipelines.shape_of("2x256x512:bfloat16"), ((2, 256, 512), "bfloat16"))
@@ -599,15 +602,52 @@ class ObservedPlan(unittest.TestCase):
             self.observer.forward_begins(None)
         self.assertEqual(self.observer.plan({})["steps"]["without_gradients"], 3)
 
+    def test_trainers_evaluation_is_told_by_its_loop(self):
+        arguments = types.SimpleNamespace(eval_accumulation_steps=4, eval_do_concat_batches=True, batch_eval_metrics=False,
+                                          include_for_metrics=[])
+        trainer = types.SimpleNamespace(args=arguments, preprocess_logits_for_metrics=None)
+        logits = Tensor(8, 128, 1000, floating=True)
+        logits.dtype = "torch.float32"
+        names = {"evaluations": evaluations.Evaluations(self.torch)}
+        code = compile("def evaluation_loop(self, batches, prediction_loss_only=False, logits=None):\n"
+                       "    for batch, logits in batches:\n        evaluations.note(batch, 2, True)\n",
+                       "/lib/transformers/trainer.py", "exec")
+        exec(code, names)
+        batch = observed.observer.batches.Batch(self.torch, (), {"input_ids": Tensor(8, 128), "labels": Tensor(8, 128)})
+        names["evaluation_loop"](trainer, [(batch, None), (batch, logits)])
+        told = names["evaluations"].described()
+        self.assertEqual((told["by"], told["after_steps"], told["passes"], told["shapes"]), ("trainer", [2], [2], [[8, 128]]))
+        self.assertEqual((told["loss_only"], told["accumulation_steps"]), (False, 4))
+        self.assertEqual(told["gathered"], ["float32", 8, 128, 1000])
+        self.assertEqual(names["evaluations"].others, 0)
+        json.dumps(told)
+
+    def test_a_scripts_own_evaluation_has_labels(self):
+        noted = evaluations.Evaluations(self.torch)
+        batch = observed.observer.batches.Batch(self.torch, (), {"input_ids": Tensor(8, 128), "labels": Tensor(8, 128)})
+        without = observed.observer.batches.Batch(self.torch, (), {"input_ids": Tensor(8, 128)})
+        noted.note(batch, 2, True)
+        noted.note(batch, 2, False)  # another model
+        noted.note(without, 2, True)  # generation
+        self.assertEqual(noted.described(), {"by": "script", "after_steps": [2], "passes": [1], "shapes": [[8, 128]]})
+        self.assertEqual(noted.others, 2)
+        self.assertIsNone(evaluations.Evaluations(self.torch).described())
+
+    def test_labels_of_each_pass_have_their_length(self):
+        self.step({"input_ids": Tensor(2, 8), "labels": Tensor(2, 4)}, {"input_ids": Tensor(2, 8)})
+        self.assertEqual(self.observer.plan({})["batch"]["targets"], [4, None])
+
     def test_copies_of_parameters_that_are_none_of_the_models_are_counted(self):
         class Parameter:
+            dtype = "torch.float32"
+
             def __init__(self, elements, is_cuda=True):
                 self.numel, self.is_cuda = lambda: elements, is_cuda
 
         layer, averaged, on_host = Parameter(8), Parameter(16), Parameter(32, is_cuda=False)
         self.observer._copied = [weakref.ref(each) for each in (layer, averaged, on_host, Parameter(64))]  # the last one died
         self.observer._module = lambda: types.SimpleNamespace(parameters=lambda: [layer])
-        self.assertEqual(self.observer._elements_of_copies(), 16)
+        self.assertEqual(self.observer._elements_of_copies(), {"float32": 16})
 
     def test_what_a_copy_returns_is_noted(self):
         class Owner:

@@ -93,18 +93,25 @@ TEST_CASE("observed plan: batches without tokens", "[plan][sources]") {
   CHECK(option_of(batch(R"("x": [2, 3])"), "batch.tensors") == "not supported");
 }
 
-TEST_CASE("observed plan: labels of another length and more choices are told", "[plan][sources]") {
+TEST_CASE("observed plan: labels of another length, and more choices", "[plan][sources]") {
   const auto batch = [](const std::string& tensors, const std::string& is_encoder_decoder) {
-    return observed(R"("batch": {"shapes": [[8, 512]], "tensors": {)" + tensors +
-                    R"(}}, "model": {"class": "T5", "config": {"model_type": "t5",
+    return observed(
+        R"("batch": {"shapes": [[8, 512]], "tensors": {)" + tensors +
+        R"(}}, "model": {"class": "T5ForConditionalGeneration", "config": {"model_type": "t5",
                        "is_encoder_decoder": )" +
-                    is_encoder_decoder + "}}");
+        is_encoder_decoder + "}}");
   };
   const std::string labels = R"("input_ids": [8, 512], "labels": [8, 128])";
-  CHECK(option_of(batch(labels, "true"), "batch.tensors.labels") == "not supported");
-  CHECK(option_of(batch(labels, "false"), "batch.tensors.labels") == "-");
-  CHECK(option_of(batch(R"("input_ids": [8, 512], "labels": [8, 512])", "true"),
-                  "batch.tensors.labels") == "-");
+  CHECK(word(batch(labels, "true"), "target-seq") == "128");
+  CHECK(word(batch(labels, "true"), "seq") == "512");
+  CHECK(word(batch(labels, "false"), "target-seq").empty());
+  CHECK(word(batch(R"("input_ids": [8, 512], "labels": [8, 512])", "true"), "target-seq").empty());
+  const PlanSource several = observed(R"("batch": {"shapes": [[8, 512], [8, 480]],
+      "targets": [128, 96]}, "model": {"class": "T5ForConditionalGeneration", "config": {"is_encoder_decoder": true}})");
+  CHECK(word(several, "target-seq") == "128");
+  CHECK(std::ranges::any_of(several.keys, [](const SourceKey& key) {
+    return key.key == "batch.targets" && key.fate == KeyFate::not_supported;
+  }));
   CHECK(option_of(batch(R"("input_ids": [8, 5, 512])", "false"), "batch.tensors.input_ids") ==
         "not supported");
   CHECK(option_of(batch(R"("input_ids": [8, 4, 512])", "false"), "batch.tensors.input_ids") == "-");
@@ -174,6 +181,80 @@ TEST_CASE("observed plan: adapters that no option says are PEFT's own", "[plan][
   CHECK_THAT(
       word(observed(R"("adapters": [{"kind": "IA3", "config": {"peft_type": "IA3"}}])"), "peft"),
       Contains("IA3"));
+}
+
+TEST_CASE("observed plan: outputs that a step deletes at its end are there before",
+          "[plan][sources]") {
+  const PlanSource deleted =
+      observed(R"("batch": {"keeps_outputs": false, "keeps_outputs_in_step": true})");
+  CHECK(word(deleted, "keep-logits") == "true");
+  CHECK(option_of(deleted, "batch.keeps_outputs") == "not supported");
+  const PlanSource loss_only =
+      observed(R"("batch": {"keeps_outputs": false, "keeps_outputs_in_step": false})");
+  CHECK(word(loss_only, "keep-logits") == "false");
+  CHECK(option_of(loss_only, "batch.keeps_outputs") != "not supported");
+}
+
+TEST_CASE("observed plan: Trainer's evaluation", "[plan][sources]") {
+  const auto evaluated = [](const std::string& facts, const std::string& loop) {
+    return observed(R"("loop": ")" + loop +
+                    R"(", "batch": {"shapes": [[4, 512]]}, "evaluation": {"after_steps": [2, 4],
+                      "passes": [3, 4], "shapes": [[8, 512]], )" +
+                    facts + "}");
+  };
+  const std::string trainer = R"("by": "trainer", "concatenates": true, "preprocesses": false, )";
+  const PlanSource loss =
+      evaluated(trainer + R"("loss_only": true, "accumulation_steps": 2)", "trainer");
+  CHECK(word(loss, "eval-batch") == "8");
+  CHECK(word(loss, "eval-batches") == "4");
+  CHECK(word(loss, "eval-steps") == "2");
+  CHECK(word(loss, "eval-outputs") == "loss");
+  CHECK(word(loss, "eval-accumulation-steps") == "2");
+  CHECK(word(evaluated(trainer + R"("loss_only": false, "gathered": ["float32", 8, 512, 50257])",
+                       "trainer"),
+             "eval-outputs") == "logits");
+  const std::string likeliest = R"("by": "trainer", "loss_only": false, "preprocesses": true)";
+  CHECK(word(evaluated(likeliest + R"(, "gathered": ["int64", 8, 512])", "trainer"),
+             "eval-outputs") == "argmax");
+  CHECK(word(evaluated(R"("by": "script")", "plain"), "eval-batch") == "8");
+}
+
+TEST_CASE("observed plan: an evaluation that is not simulated adds memory", "[plan][sources]") {
+  const auto key_of = [](const std::string& facts, const std::string& loop) {
+    const PlanSource source =
+        observed(R"("loop": ")" + loop + R"(", "batch": {"shapes": [[4, 512]]}, "evaluation": {)" +
+                 facts + "}");
+    CHECK(word(source, "eval-batch").empty());
+    const auto found = std::ranges::find(source.keys, "evaluation", &SourceKey::key);
+    REQUIRE(found != source.keys.end());
+    CHECK(found->sign == MemorySign::more);
+    return found->fate;
+  };
+  const std::string times = R"("after_steps": [2], "passes": [3], )";
+  const std::string of_trainer = times + R"("by": "trainer", "shapes": [[8, 512]], )";
+  CHECK(key_of(of_trainer + R"("loss_only": true)", "SFTTrainer") == KeyFate::not_supported);
+  CHECK(key_of(of_trainer + R"("loss_only": false, "preprocesses": true)", "trainer") ==
+        KeyFate::not_supported);
+  CHECK(key_of(of_trainer + R"("loss_only": false, "gathered": "tuple")", "trainer") ==
+        KeyFate::not_supported);
+  CHECK(key_of(times + R"("by": "trainer", "loss_only": true, "shapes": [[8, 1024]])", "trainer") ==
+        KeyFate::not_supported);
+}
+
+TEST_CASE("observed plan: an average of all parameters is an EMA", "[plan][sources]") {
+  const auto copied = [](const std::string& types) {
+    return observed(R"("model": {"parameters": {"float32": 1000}, "copies": 1000, "copied": )" +
+                    types + "}");
+  };
+  CHECK(word(copied(R"({"float32": 1000})"), "ema") == "true");
+  CHECK(word(copied(R"({"bfloat16": 1000})"), "ema").empty());
+  CHECK(option_of(copied(R"({"bfloat16": 1000})"), "model.copies") == "not supported");
+}
+
+TEST_CASE("observed plan: Trainer's smoothed labels", "[plan][sources]") {
+  CHECK(word(observed(R"("loop": "trainer", "label_smoothing": 0.1)"), "label-smoothing") == "0.1");
+  CHECK(
+      word(observed(R"("loop": "SFTTrainer", "label_smoothing": 0.1)"), "label-smoothing").empty());
 }
 
 TEST_CASE("observed plan: a compiled model stays compiled", "[plan][sources]") {

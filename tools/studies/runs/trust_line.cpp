@@ -82,6 +82,9 @@ std::string simulation_trust_line(const Simulation& simulation) {
   if (release_of(versions.transformers) > release_of(kNewestTransformers)) {
     line += later_than_known("transformers", versions.transformers, kNewestTransformers);
   }
+  if (has_own_targets(simulation.plan) && !simulation.plan.target_seq) {
+    line += "; labels are as long as the inputs (--target-seq)";
+  }
   return line;
 }
 

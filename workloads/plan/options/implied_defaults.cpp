@@ -156,8 +156,7 @@ constexpr std::array kImpliedDefaults{
     // (models/t5/modeling_t5.py T5ForConditionalGeneration).
     ImpliedDefault{"use-cache",
                    [](const TrainingPlan& plan) {
-                     return runs_trainer(plan.framework) &&
-                            has_field(plan.model.config, FieldRole::decoder_layers);
+                     return runs_trainer(plan.framework) && has_own_targets(plan);
                    },
                    "true"},
     // transformers 5.23, training_args.py: default_optim. Other optimizers are torch's own.

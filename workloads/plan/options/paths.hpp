@@ -18,6 +18,8 @@ using OfOptimizer = Path<&TrainingPlan::optimizer, kMember>;
 template <auto kMember>
 using OfInputs = Path<&TrainingPlan::inputs, kMember>;
 template <auto kMember>
+using OfEvaluation = Path<&TrainingPlan::evaluation, kMember>;
+template <auto kMember>
 using OfLora = Path<&TrainingPlan::lora, kMember>;
 template <auto kMember>
 using OfQuantization = Path<&TrainingPlan::quantization, kMember>;

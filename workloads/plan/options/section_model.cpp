@@ -235,6 +235,13 @@ constexpr std::array kModelRows{
            whole<Path<&TrainingPlan::batch>>(1, kMostSequences)},
     Option{"seq", "N[,N...]", model, common, "tokens per sequence, one length per micro-batch",
            "Highwater's choice: all positions of GPT-2", kSeq},
+    Option{"target-seq", "N", model, rare,
+           "tokens per sequence of labels, which a decoder beside an encoder reads",
+           "transformers 5.24 models/t5/modeling_t5.py: decoder_input_ids are the labels, shifted",
+           optional_whole<Path<&TrainingPlan::target_seq>, Absent::null>(1, kMostTokens)}
+        .with_default("as many as --seq")
+        .and_more(
+            "T5, BART, Marian, Whisper: --seq is the encoder's length then, and changes alone"),
     Option{
         "image-size", "N|HxW", model, rare,
         "height and width of images in pixels; with --engine torch",
@@ -275,6 +282,11 @@ constexpr std::array kModelRows{
         .with_default("the model's own"),
     Option{"loss", "L", model, rare, "", "transformers 5.12 loss/loss_utils.py ForCausalLMLoss",
            kLoss},
+    Option{
+        "label-smoothing", "X", model, rare,
+        "Trainer's label_smoothing_factor: a loss outside of the model, of all log-probabilities",
+        "transformers 5.24 training_args.py label_smoothing_factor: 0.0",
+        real<Path<&TrainingPlan::loss, &Loss::smoothing>>(0, 1, "from 0 to 1")},
     Option{"num-labels", "N", model, rare,
            "a head that sorts sequences into N classes in the place of the language model's "
            "(...ForSequenceClassification); 0: none",

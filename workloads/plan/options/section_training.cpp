@@ -22,6 +22,7 @@ using enum OptionUse;
 
 constexpr std::int64_t kMostSteps = 10'000;
 constexpr std::int64_t kMostRank = 1 << 20;
+constexpr std::int64_t kMostEvaluated = 1'000'000;  // sequences, as of a batch
 
 constexpr OptionAxis kLoraTargets{
     {},
@@ -97,6 +98,38 @@ constexpr std::array kTrainingRows{
            "torch.cuda.empty_cache() at the end of each step",
            "transformers 5.12 training_args.py torch_empty_cache_steps: None",
            flag<Path<&TrainingPlan::empty_cache_every_step>>()},
+    Option{"ema", "", training, rare,
+           "a copy of the model beside it, averaged after each step (AveragedModel, a deepcopy)",
+           "Highwater's choice: none", flag<Path<&TrainingPlan::ema>>()}
+        .and_more("parameters and buffers once more, in their types; a reference or a target that "
+                  "is copied from the model takes as much, and its own forward passes in addition"),
+    Option{"eval-batch", "N", training, rare,
+           "sequences evaluated at once between training steps; 0: no evaluation",
+           "transformers 5.24 training_args.py eval_strategy: no",
+           whole<OfEvaluation<&Evaluation::batch>>(0, kMostEvaluated)}
+        .and_more("Trainer's evaluation_loop, or a plain loop under no_grad() with the model in "
+                  "eval(); its per_device_eval_batch_size is 8 unless it is given"),
+    Option{"eval-batches", "N", training, rare, "batches of each evaluation",
+           "Highwater's choice: two, of which the second shows what is kept of the first",
+           whole<OfEvaluation<&Evaluation::batches>>(1, kMostSteps)},
+    Option{"eval-steps", "N", training, rare, "training steps before each evaluation",
+           "Highwater's choice: the second step is the first with optimizer states",
+           whole<OfEvaluation<&Evaluation::every>>(1, kMostSteps)}
+        .and_more("a run of fewer steps evaluates after its last"),
+    Option{"eval-outputs", "W", training, rare, "what is gathered of each batch besides its loss",
+           "transformers 5.24 trainer.py evaluate: the loss alone without compute_metrics",
+           word<OfEvaluation<&Evaluation::outputs>, kEvalOutputs>()}
+        .and_more("logits: compute_metrics is given all of them; argmax: "
+                  "preprocess_logits_for_metrics takes the likeliest tokens, as run_clm.py does"),
+    Option{
+        "eval-accumulation-steps", "N", training, rare,
+        "batches after which what was gathered goes to the host",
+        "transformers 5.24 training_args.py eval_accumulation_steps: None",
+        optional_whole<OfEvaluation<&Evaluation::accumulation_steps>, Absent::null>(1, kMostSteps)}
+        .with_default("at the end"),
+    Option{"eval-concat", "", training, rare, "gathered tensors are joined batch by batch",
+           "transformers 5.24 training_args.py eval_do_concat_batches",
+           flag<OfEvaluation<&Evaluation::concatenates>>()},
     Option{"lora", "R", training, common,
            "train LoRA adapters of this rank, with the model frozen; 0: none",
            "Highwater's choice: the whole model is trained", whole<OfLora<&Lora::rank>>(0, 65536)},

@@ -94,6 +94,9 @@ inline constexpr std::array kInits{Word{"device", ModelInit::device}, Word{"cpu"
 inline constexpr std::array kZeroGradAt{Word{"end", ZeroGradAt::end},
                                         Word{"start", ZeroGradAt::start},
                                         Word{"backward", ZeroGradAt::backward}};
+inline constexpr std::array kEvalOutputs{Word{"loss", EvalOutputs::loss},
+                                         Word{"argmax", EvalOutputs::argmax},
+                                         Word{"logits", EvalOutputs::logits}};
 inline constexpr std::array kDataSources{Word{"to", DataSource::to},
                                          Word{"device", DataSource::device}};
 inline constexpr std::array kAttentionMasks{Word{"none", AttentionMask::none},

@@ -103,7 +103,21 @@ bool has_encoder(const PlanFacts& f) {
          has_field(f.plan->model.config, FieldRole::decoder_layers);
 }
 
+constexpr std::array kPartsOfCopies{
+    Part{[](const PlanFacts& f) { return f.plan->parallel.dp > 1 && !is_ddp(f.plan->parallel); },
+         "dp-kind {dp_kind}"},
+    parts::kTp,
+    parts::kPp,
+    parts::kCp,
+    parts::kEp,
+    parts::kQuantized,
+    Part{[](const PlanFacts& f) { return runs_megatron(f) || is_gemini(f); },
+         "framework {framework}"}};
+
 constexpr std::array kGeneratorGaps{
+    Rule{[](const PlanFacts& f) { return f.plan->ema; },
+         "ema with {asked}: the simulation copies models that are whole on each GPU; omit it",
+         kPartsOfCopies},
     Rule{[](const PlanFacts& f) {
            return f.plan->attention_mask == AttentionMask::padded && has_encoder(f);
          },

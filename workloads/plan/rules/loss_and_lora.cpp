@@ -39,6 +39,17 @@ constexpr std::array kLossAndLoraRules{
                   has_decoder(f.plan->model.config);
          },
          "loss {loss}: not supported for models with a decoder beside their encoder; use loss hf"},
+    Rule{
+        [](const PlanFacts& f) {
+          return f.plan->loss.smoothing > 0 && f.plan->framework != Framework::trainer;
+        },
+        "label-smoothing with framework {framework}: it is the loss of transformers' Trainer; omit "
+        "it, or use framework trainer"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->loss.smoothing > 0 && f.plan->loss.kind != LossKind::hf;
+         },
+         "label-smoothing with loss {loss}: Trainer's own loss takes the place of all others; use "
+         "loss hf"},
     Rule{[](const PlanFacts& f) {
            return f.plan->init == ModelInit::pretrained_half &&
                   model_dtype(f.plan->precision) == DType::fp32;

@@ -19,11 +19,12 @@ constexpr long double kLargestTensor = 4503599627370496.0L;
 
 /// Bytes of the largest tensor that the plan can make, as a number that cannot overflow.
 long double largest_tensor(const PlanFacts& f) {
-  const auto tokens = static_cast<long double>(f.plan->batch) * static_cast<long double>(f.longest);
+  const std::int64_t longest = std::max(f.longest, f.plan->target_seq.value_or(0));
+  const auto tokens = static_cast<long double>(f.plan->batch) * static_cast<long double>(longest);
   const std::int64_t width = std::max({f.shape.vocab, 4 * f.shape.hidden, 2 * f.shape.ffn});
   const bool has_scores = is_attention(f, Attention::eager) || is_attention(f, Attention::sdpa) ||
                           is_attention(f, Attention::sdpa_math);
-  const long double scores = has_scores ? tokens * static_cast<long double>(f.longest) *
+  const long double scores = has_scores ? tokens * static_cast<long double>(longest) *
                                               static_cast<long double>(f.shape.heads)
                                         : 0;
   return 4 * std::max(tokens * static_cast<long double>(width), scores);
@@ -119,6 +120,12 @@ constexpr std::array kPartsOfInputs{
 constexpr std::array kModelRules{
     Rule{[](const PlanFacts& f) { return !is_other(f.plan->model.config); },
          "{asked}: {model} is fed tokens only; omit {them}", kPartsOfInputs},
+    Rule{[](const PlanFacts& f) { return f.plan->target_seq && !has_own_targets(*f.plan); },
+         "target-seq {target}: {model} has no decoder beside an encoder, whose labels could have "
+         "another length than its inputs; omit it"},
+    Rule{[](const PlanFacts& f) { return f.plan->target_seq && f.plan->loss.kind != LossKind::hf; },
+         "target-seq with loss {loss}: a loss outside the model has as many labels as inputs; use "
+         "loss hf, or omit target-seq"},
     Rule{[](const PlanFacts& f) {
            return f.plan->model.config.family().traits.position_table && f.shape.max_positions &&
                   f.longest > *f.shape.max_positions;

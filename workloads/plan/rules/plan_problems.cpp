@@ -116,7 +116,8 @@ std::string fill_in(std::string_view message, const PlanFacts& f, const Asked& a
       fmt::arg("dp_kind", dp_kind_word(plan.parallel.dp_kind)),
       fmt::arg("tp_kind", tp_kind_word(plan.parallel.tp_kind)),
       fmt::arg("optimizer", word_of(plan.optimizer.kind)), fmt::arg("batch", plan.batch),
-      fmt::arg("seq", f.longest), fmt::arg("steps", plan.steps), fmt::arg("accum", plan.grad_accum),
+      fmt::arg("seq", f.longest), fmt::arg("target", plan.target_seq.value_or(0)),
+      fmt::arg("steps", plan.steps), fmt::arg("accum", plan.grad_accum),
       fmt::arg("lengths", plan.seq.size()), fmt::arg("n", plan.checkpoint.n),
       fmt::arg("model", plan.model.name), fmt::arg("family", family_name(plan.model)),
       fmt::arg("layers", f.shape.layers), fmt::arg("positions", f.shape.max_positions.value_or(0)),
@@ -214,6 +215,7 @@ std::vector<std::string> plan_problems(const TrainingPlan& plan) {
   }
   check(plan_rules::attention_rules(), facts, problems);
   check(plan_rules::checkpoint_rules(), facts, problems);
+  check(plan_rules::evaluation_rules(), facts, problems);
   check(plan_rules::optimizer_rules(), facts, problems);
   check(plan_rules::loss_and_lora_rules(), facts, problems);
   check(plan_rules::quantization_rules(), facts, problems);
@@ -239,6 +241,7 @@ std::vector<std::string> generator_gaps(const TrainingPlan& plan) {
   std::vector<std::string> gaps;
   const PlanFacts facts{&plan, ModelShape{}, longest_sequence(plan)};
   check(plan_rules::gap_rules(), facts, gaps);
+  check(plan_rules::evaluation_gaps(), facts, gaps);
   check(plan_rules::quantization_gaps(), facts, gaps);
   check(plan_rules::float8_gaps(), facts, gaps);
   check(plan_rules::pipeline_gaps(), facts, gaps);

@@ -15,6 +15,8 @@ std::span<const Rule> model_rules();
 std::span<const Rule> attention_rules();
 std::span<const Rule> checkpoint_rules();
 std::span<const Rule> optimizer_rules();
+/// Evaluation between training steps.
+std::span<const Rule> evaluation_rules();
 /// Loss, LoRA and how the model gets onto the device.
 std::span<const Rule> loss_and_lora_rules();
 /// Weights in 4 or 8 bits.
@@ -48,6 +50,8 @@ std::span<const Rule> mixture_rules();
 
 /// What the generator cannot do yet; checked without the model's shape.
 std::span<const Rule> gap_rules();
+/// The same for evaluation.
+std::span<const Rule> evaluation_gaps();
 /// The same for weights in 4 or 8 bits.
 std::span<const Rule> quantization_gaps();
 /// The same for float8 products.

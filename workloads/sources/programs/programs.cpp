@@ -14,6 +14,7 @@ namespace {
 std::vector<const Program*> all_programs() {
   namespace table = program_table;
   std::vector<const Program*> all{&table::trainer(),
+                                  &table::seq2seq_scripts(),
                                   &table::torchtitan(),
                                   &table::torchtitan_python(),
                                   &table::torchtune(),

@@ -18,6 +18,7 @@ const Program& megatron();
 const Program& megatron_others();
 const Program& torchtune();
 const Program& trainer();
+const Program& seq2seq_scripts();
 const Program& plain_loop();
 const Program& own_scripts();
 const Program& qlora_script();

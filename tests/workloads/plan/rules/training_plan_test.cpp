@@ -518,6 +518,74 @@ TEST_CASE("plan: padded batches of models with an encoder are left to PyTorch", 
   CHECK(gaps_of("gpt2").empty());
 }
 
+TEST_CASE("plan: labels have another length where a decoder reads them", "[plan]") {
+  TrainingPlan plan = plan_of("t5-small");
+  plan.target_seq = 128;
+  CHECK(plan_problems(plan).empty());
+  plan.loss.kind = LossKind::flat;
+  REQUIRE(plan_problems(plan).size() == 1);
+  CHECK_THAT(plan_problems(plan).front(), Contains("target-seq with loss flat"));
+  TrainingPlan decoder = plan_of("gpt2");
+  decoder.target_seq = 128;
+  REQUIRE(plan_problems(decoder).size() == 1);
+  CHECK_THAT(plan_problems(decoder).front(), Contains("target-seq 128: gpt2 has no decoder"));
+}
+
+TEST_CASE("plan: evaluation is Trainer's or a plain loop's, of a whole model", "[plan]") {
+  TrainingPlan plan = plan_of("gpt2");
+  plan.evaluation.batches = 4;
+  REQUIRE(plan_problems(plan).size() == 1);
+  CHECK_THAT(plan_problems(plan).front(), Contains("eval-batches: nothing is evaluated"));
+  plan.evaluation.batch = 8;
+  CHECK(plan_problems(plan).empty());
+  CHECK(generator_gaps(plan).empty());
+  plan.evaluation.outputs = EvalOutputs::logits;
+  REQUIRE(plan_problems(plan).size() == 1);
+  CHECK_THAT(plan_problems(plan).front(), Contains("eval-outputs with framework"));
+  plan.framework = Framework::trainer;
+  CHECK(plan_problems(plan).empty());
+  CHECK(generator_gaps(plan).empty());
+  plan.parallel.dp = 4;
+  CHECK(generator_gaps(plan).empty());
+  plan.parallel.dp_kind = DataParallel::fsdp2;
+  REQUIRE(generator_gaps(plan).size() == 1);
+  CHECK_THAT(generator_gaps(plan).front(), Contains("eval-batch with dp-kind fsdp2"));
+}
+
+TEST_CASE("plan: runs that are shorter than the way to an evaluation have one", "[plan]") {
+  const auto after = [](const Evaluation& evaluation, int steps) {
+    std::vector<int> found;
+    for (int step = 0; step < steps; ++step) {
+      if (evaluates_after(evaluation, {.step = step, .steps = steps})) {
+        found.push_back(step);
+      }
+    }
+    return found;
+  };
+  CHECK(after({.batch = 1, .every = 2}, 5) == std::vector{1, 3});
+  CHECK(after({.batch = 1, .every = 4}, 3) == std::vector{2});
+  CHECK(after({.batch = 0, .every = 1}, 3).empty());
+}
+
+TEST_CASE("plan: smoothed labels are Trainer's loss", "[plan]") {
+  TrainingPlan plan = plan_of("gpt2");
+  plan.loss.smoothing = 0.1;
+  REQUIRE(plan_problems(plan).size() == 1);
+  CHECK_THAT(plan_problems(plan).front(), Contains("label-smoothing with framework"));
+  plan.framework = Framework::trainer;
+  CHECK(plan_problems(plan).empty());
+}
+
+TEST_CASE("plan: an average of the model is not made of shards", "[plan]") {
+  TrainingPlan plan = plan_of("gpt2");
+  plan.ema = true;
+  plan.parallel.dp = 4;
+  CHECK(generator_gaps(plan).empty());
+  plan.parallel.dp_kind = DataParallel::fsdp2;
+  REQUIRE(generator_gaps(plan).size() == 1);
+  CHECK_THAT(generator_gaps(plan).front(), Contains("ema with dp-kind fsdp2"));
+}
+
 TEST_CASE("plan: what the simulation lacks of LOMO and Megatron's Muon is named", "[plan]") {
   TrainingPlan adapters = plan_of("gpt2");
   adapters.optimizer.kind = OptimizerKind::adalomo;

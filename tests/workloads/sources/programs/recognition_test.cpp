@@ -127,6 +127,12 @@ TEST_CASE("recognition: transformers' translation script is not TRL's", "[plan][
       "--per_device_train_batch_size 1 --output_dir out --do_train --num_train_epochs 1 "
       "--dataset_name wmt16 --dataset_config ro-en --source_lang en --target_lang ro");
   CHECK(test::source_words(plan, {"framework", "checkpoint"}) == "trainer -");
+  CHECK(find_word(plan.defaults, "seq") != nullptr);
+  CHECK(*find_word(plan.defaults, "target-seq") == "128");
+  const PlanSource told = of_line(
+      "python run_summarization.py --model_name_or_path t5-small --output_dir out "
+      "--max_source_length 512 --max_target_length 64");
+  CHECK(test::source_words(told, {"seq", "target-seq", "batch"}) == "512 64 8");
 }
 
 TEST_CASE("recognition: scripts of one's own turn adapters on by many names", "[plan][sources]") {

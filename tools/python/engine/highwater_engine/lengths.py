@@ -22,4 +22,6 @@ def note(plan, model):
     parts = [f"{model.name} trained on {model.fed}"] if model.fed else []
     if model.longest is not None and max(lengths(plan)) > model.longest:
         parts.append(f"sequences of {model.longest} tokens, for which {model.name} has positions")
+    if model.targets and plan.get("target_seq") is None:
+        parts.append("labels are as long as the inputs (--target-seq)")
     return "; ".join(parts)

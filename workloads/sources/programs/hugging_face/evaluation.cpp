@@ -1,12 +1,12 @@
-// Evaluation between the steps of training. It is not simulated: a forward pass without gradients
-// takes less than a step of training over as many sequences, and may take more over more of them.
+// Evaluation between the steps of training, simulated where --eval-batch is (plan/rules/
+// evaluation.cpp). Elsewhere: a forward pass without gradients takes less than a step of training
+// over as many sequences, and may take more over more of them.
 //
 // Sources: transformers 5.24 trainer.py evaluation_loop (no_grad; prediction_loss_only where
 // nothing computes metrics, so no logits are kept), training_args.py per_device_eval_batch_size: 8;
 // axolotl 0.21 core/builders: eval_batch_size is micro_batch_size unless given.
 #include <optional>
-
-#include <fmt/format.h>
+#include <string>
 
 #include "workloads/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/sources/programs/hugging_face/settings_facts.hpp"
@@ -27,6 +27,11 @@ std::optional<std::string> evaluation_batch(const SettingList& all) {
   return given || !training_batch(all) ? given : std::string(kTrainersBatch);
 }
 
+bool is_evaluating(const SettingList& all) {
+  return is_any_on(all, {"eval_strategy", "evaluation_strategy", "do_eval", "do_predict",
+                         "eval_on_start", "evaluate_during_training"});
+}
+
 std::optional<long long> number_of(const std::optional<std::string>& text) {
   return text ? whole_number(*text) : std::nullopt;
 }
@@ -40,15 +45,23 @@ void read_evaluation(const Setting& setting, const SettingList& all, SourceKeys&
       number_of(training_batch(all) ? training_batch(all) : text_of(all, {"micro_batch_size"}));
   if (says_no(setting)) {
     note_off(setting, keys);
-  } else if (!batch || (evaluated && trained && *evaluated <= *trained)) {
+  } else if (!evaluated) {
     keys.add_no_effect(
         setting.key, setting.value,
         "evaluation takes no gradients, and no more sequences at once than training");
   } else {
-    keys.add_not_supported(
-        setting.key, setting.value,
-        fmt::format("evaluation of {} sequences at once, which is not simulated", *batch),
-        MemorySign::more);
+    const bool is_small = trained && *evaluated <= *trained;
+    keys.use_if_simulated(setting.key, setting.value, "eval-batch", std::to_string(*evaluated),
+                          is_small ? MemorySign::little : MemorySign::more);
+  }
+}
+
+void read_eval_accumulation(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (says_no(setting) || !is_evaluating(all)) {
+    note_off(setting, keys);
+  } else if (const auto steps = whole_number(setting.value)) {
+    keys.use_if_simulated(setting.key, setting.value, "eval-accumulation-steps",
+                          std::to_string(*steps), MemorySign::little);
   }
 }
 

@@ -65,6 +65,7 @@ void offer_attention(const Setting& setting, std::string_view name, const Settin
 void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_model_type(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_length(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_label_smoothing(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_half(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_dtype(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_attention(const Setting& setting, const SettingList& all, SourceKeys& keys);
@@ -95,6 +96,7 @@ void read_tensor_size(const Setting& setting, const SettingList& all, SourceKeys
 
 /// Whether and how a run evaluates between its steps (evaluation.cpp).
 void read_evaluation(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_eval_accumulation(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
 /// Whether the optimizer copies gradients to decay them (weight_decay.cpp).
 void read_weight_decay(const Setting& setting, const SettingList& all, SourceKeys& keys);

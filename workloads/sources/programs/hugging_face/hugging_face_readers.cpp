@@ -239,6 +239,16 @@ void read_length(const Setting& setting, const SettingList& all, SourceKeys& key
   }
 }
 
+void read_label_smoothing(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  if (says_no(setting) || setting.value == "0.0" || setting.value == "0.") {
+    note_off(setting, keys);
+  } else {
+    keys.use_if_simulated(setting.key, setting.value, "label-smoothing", setting.value,
+                          MemorySign::more);
+  }
+}
+
 void read_half(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   if (says_no(setting)) {
     note_off(setting, keys);

@@ -43,6 +43,8 @@ constexpr std::array kSharedHuggingFaceReaders{
     NamedReader{"efficient_loading", read_efficient_loading},
     NamedReader{"empty_cache", read_empty_cache},
     NamedReader{"evaluation", read_evaluation},
+    NamedReader{"eval_accumulation", read_eval_accumulation},
+    NamedReader{"label_smoothing", read_label_smoothing},
     NamedReader{"experts", read_experts},
     NamedReader{"factory_attention", read_factory_attention},
     NamedReader{"flash_flag", read_flash_flag},

@@ -65,6 +65,12 @@ const Program& trainer() {
   return kProgram;
 }
 
+const Program& seq2seq_scripts() {
+  static const Program kProgram =
+      program_of_facts("seq2seq_scripts", {kScriptReaders, hugging_face_readers()}, finish_trainer);
+  return kProgram;
+}
+
 const Program& own_scripts() {
   static const Program kProgram =
       program_of_facts("own_scripts", {kScriptReaders, hugging_face_readers()}, finish_trainer);

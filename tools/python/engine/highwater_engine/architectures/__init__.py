@@ -168,6 +168,8 @@ def longest(cls, config):
     text = text_part(config)
     if first(text, (), "rope_parameters", "rope_scaling", "rope_theta", "rotary_dim", "alibi") is not None:
         return None
+    if first(text, (), "relative_attention_num_buckets") is not None and first(text, (), "max_position_embeddings") is None:
+        return None  # T5 and its kin: n_positions is nothing that their code reads
     table = first(text, (), "max_position_embeddings", "n_positions", "max_target_positions")
     if not isinstance(table, int) or table < 1:
         return None

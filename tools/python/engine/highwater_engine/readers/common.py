@@ -112,6 +112,8 @@ def target(plan, model):
     if length is not None and not model.targets and plan["framework"] not in WRITERS:
         raise Refused(f"--target-seq {length}: {model.name or 'the model'} has no decoder of its own whose sequences could have "
                       "another length; omit it")
+    if length is not None and model.longest is not None and length > model.longest:
+        raise Refused(f"--target-seq {length}: {model.name} has positions for {model.longest} tokens; use at most {model.longest}")
     return length
 
 

@@ -1,7 +1,18 @@
 """transformers' Trainer and TRL's SFTTrainer."""
 from .. import scripts
 from ..plan import Job, Refused
-from .common import common, require_one, with_checkpoint
+from .common import common, optional, require_one, with_checkpoint
+
+
+def evaluation(plan):
+    """Keywords of TrainingArguments, sequences of the data, what is gathered; None where nothing is evaluated."""
+    batch = plan["eval_batch"]
+    every, batches, outputs = min(plan["eval_steps"], plan["steps"]), plan["eval_batches"], plan["eval_outputs"]
+    steps, joins = optional(plan["eval_accumulation_steps"]), plan["eval_concat"]
+    arguments = ['eval_strategy="steps"', f"eval_steps={every}", f"per_device_eval_batch_size={batch}"]
+    arguments += [f"eval_accumulation_steps={steps}"] if steps else []
+    arguments += [] if joins else ["eval_do_concat_batches=False"]
+    return {"arguments": arguments, "examples": batch * batches, "outputs": outputs} if batch else None
 
 
 def trained(plan, model, *kinds):
@@ -13,6 +24,8 @@ def trained(plan, model, *kinds):
     arguments = [f"max_steps={plan['steps']}"]
     if plan.is_changed("grad_clip"):
         arguments.append(f"max_grad_norm={job['clip'] or 0}")
+    if plan.is_changed("label_smoothing"):
+        arguments.append(f"label_smoothing_factor={plan['label_smoothing']}")
     sharding = kind if ranks > 1 or kind == "fsdp2" else "none"
     job["checkpoints_itself"] = True
     return {**job, "arguments": arguments, "sharding": sharding, "ranks": ranks, "examples": job["examples"] * ranks}
@@ -21,6 +34,10 @@ def trained(plan, model, *kinds):
 def trainer(plan, model):
     plan.one_of("optimizer", *scripts.TRAINER_OPTIMIZERS)
     job = trained(plan, model, "ddp", "fsdp2")
+    job["evaluation"] = evaluation(plan)
+    if job["evaluation"]:
+        job["arguments"] = job["arguments"] + job["evaluation"]["arguments"]
+        job["examples"] = max(job["examples"], job["evaluation"]["examples"])
     return Job(scripts.trainer_script(job), with_checkpoint(model, job), job["ranks"])
 
 

@@ -31,6 +31,7 @@ DEFAULTS: dict = {
     "stages": 1, "chunks": 1, "schedule": "1f1b", "layers": 0, "stage_class": "Stage",
     "loop": None, "reference": False,  # TRL's trainer, and whether a frozen model answers beside it
     "arguments": (),      # further keywords of TrainingArguments
+    "evaluation": None,   # between steps: sequences of its data, and what is gathered of their outputs
     "mixed": "bf16", "makes_plugin": False,              # accelerate
     "stage": 0, "zero": {}, "zero_init": False,          # DeepSpeed
 }

@@ -24,8 +24,20 @@ def trainer_script(job):
     return text("import torch", imports_of_model(job), "from transformers import Trainer, TrainingArguments",
                 job["model"].prepare, data(job), f"model = {built(job)}", adapted(job),
                 f"arguments = TrainingArguments({keywords})",
-                f"trainer = Trainer(model=model, args=arguments, train_dataset={job['model'].dataset})",
+                f"trainer = Trainer(model=model, args=arguments, train_dataset={job['model'].dataset}{evaluated(job)})",
                 "trainer.train()") + "\n"
+
+
+def evaluated(job):
+    """Keywords of Trainer: the data between steps, and what asks for the outputs."""
+    evaluation = job["evaluation"]
+    if not evaluation:
+        return ""
+    data = f", eval_dataset=torch.utils.data.Subset({job['model'].dataset}, range({evaluation['examples']}))"
+    metrics = ", compute_metrics=lambda gathered: {}" if evaluation["outputs"] != "loss" else ""
+    likeliest = "(logits[0] if isinstance(logits, tuple) else logits).argmax(-1)"
+    takes = f", preprocess_logits_for_metrics=lambda logits, labels: {likeliest}" if evaluation["outputs"] == "argmax" else ""
+    return data + metrics + takes
 
 
 def chosen_optimizer(job):

@@ -50,6 +50,11 @@ class Batch:
         """Whether the model is given what it computes a loss of."""
         return any(name in self.tensors for name in _LABELS)
 
+    def target(self):
+        """Tokens in each sequence of labels, None where there are none."""
+        labels = self.tensors.get("labels")
+        return labels.shape[1] if labels is not None and labels.dim() == 2 else None
+
     def shapes(self):
         return {name: list(tensor.shape) for name, tensor in self.tensors.items()}
 

@@ -8,8 +8,8 @@ def described(torch, module):
     """Facts about the module that a script calls and the model in it; JSON values only."""
     model = innermost(module)
     config = getattr(model, "config", None)
-    facts = {"class": type(model).__name__, "parameters": _elements(module.parameters()),
-             "trainable": _elements(parameter for parameter in module.parameters() if parameter.requires_grad)}
+    facts = {"class": type(model).__name__, "parameters": elements(module.parameters()),
+             "trainable": elements(parameter for parameter in module.parameters() if parameter.requires_grad)}
     if hasattr(config, "to_dict"):
         facts["config"] = json.loads(json.dumps(config.to_dict(), default=str))
         facts["attention"] = getattr(config, "_attn_implementation", None)
@@ -59,7 +59,7 @@ def quantization(module):
     if not layers:
         return None
     packed = {id(layer.weight) for layer in layers}
-    others = _elements(parameter for parameter in module.parameters()
+    others = elements(parameter for parameter in module.parameters()
                        if id(parameter) not in packed and not parameter.requires_grad)
     return {**_settings_of(layers[0]), "others": others}
 
@@ -116,7 +116,7 @@ def _listed(names):
     return sorted(names) if isinstance(names, (set, list, tuple)) else names
 
 
-def _elements(parameters):
+def elements(parameters):
     """{type: elements}"""
     counts = Counter()
     for parameter in parameters:

@@ -7,7 +7,7 @@ import weakref
 from collections import Counter
 
 from .. import after_import
-from . import batches, loops, models, optimizers, recomputation, strategies
+from . import batches, evaluations, loops, models, optimizers, recomputation, strategies
 
 
 class Observer:
@@ -25,14 +25,16 @@ class Observer:
         self._in_zero_init = False   # whether some of them were made within deepspeed.zero.Init()
         self._moved = []             # what converted or moved the model after it was made
         self._shapes = []            # of each forward pass with gradients: [sequences, tokens], or None
+        self._targets = []           # of each of them: tokens in the labels, or None
         self._passes = 0             # forward passes with gradients
-        self._without = 0            # and without: evaluation, generation, other models
+        self._evaluations = evaluations.Evaluations(torch)  # of passes without
         self._copied = []            # weak references to parameters that copy.deepcopy() made
         self._since = 0              # the same since the last step
         self._micro_batches = []     # of each step
         self._syncs = []             # whether each forward pass is followed by a reduction
         self._outputs = None         # a weak reference to the last outputs
         self._keeps = None           # whether outputs live until the next forward pass
+        self._keeps_in_step = None   # and until the optimizer steps
         self._autocast = None
         self._in_backward = False
         self._again = 0              # depth of modules called in a backward pass
@@ -71,7 +73,8 @@ class Observer:
     def forward_begins(self, module):
         self._where = "forward"
         if not self._torch.is_grad_enabled():
-            self._without += 1
+            with self._careful("evaluation"):
+                self._look_at_evaluation(module)
             return
         with self._careful("batch"):
             self._look_at_batch(module)
@@ -94,6 +97,8 @@ class Observer:
         self._in_backward = False
 
     def optimizer_begins(self, optimizer):
+        if self._keeps_in_step is None and self._outputs is not None:
+            self._keeps_in_step = self._outputs() is not None
         if id(optimizer) not in self._optimizers:
             with self._careful("optimizer"):
                 self._optimizers[id(optimizer)] = optimizers.described(optimizer)
@@ -102,7 +107,8 @@ class Observer:
             self._facts["label_smoothing"] = loops.label_smoothing()
             self._facts["trl"] = loops.settings()
             with self._careful("copies"):
-                self._facts.setdefault("model", {})["copies"] = self._elements_of_copies()
+                copied = self._elements_of_copies()
+                self._facts.setdefault("model", {}).update(copied=copied, copies=sum(copied.values()))
         if self._since:  # of several optimizers the first counts
             self._micro_batches.append(self._since)
             self._since = 0
@@ -156,7 +162,8 @@ class Observer:
         self._clip = float(norm)
 
     def _empties(self):
-        self._emptied += self._where != "before"  # accelerate empties it while it prepares
+        """accelerate empties it while it prepares, Trainer while it evaluates with eval_accumulation_steps."""
+        self._emptied += self._where != "before" and not evaluations.are_running()
 
     # ---- what is looked at
 
@@ -167,10 +174,17 @@ class Observer:
         self._since += 1
         if len(self._shapes) < batches.MOST:
             self._shapes.append(batch.tokens())
+            self._targets.append(batch.target())
             self._syncs.append(strategies.syncs(module))
         if "batch" not in self._facts:
             self._facts["batch"] = {"tensors": batch.shapes(), "attention_mask": batch.mask(self._host_value),
                                     "labels": batch.has_labels()}
+
+    def _look_at_evaluation(self, module):
+        args, kwargs = batches.arguments_of_call()
+        trained = self._module() if "model" in self._facts else None
+        is_models = not getattr(module, "training", True) and trained is not None and models.innermost(module) is models.innermost(trained)
+        self._evaluations.note(batches.Batch(self._torch, args, kwargs), len(self._micro_batches), is_models)
 
     def _look_at_model(self, module):
         self._facts["model"] = {}
@@ -183,11 +197,11 @@ class Observer:
         self._module = weakref.ref(module)
 
     def _elements_of_copies(self):
-        """Of parameters on the device that were copied and are none of the model's: an EMA, a target, a reference."""
+        """By type, of parameters on the device that were copied and are none of the model's: an EMA, a target, a reference."""
         model = self._module() if self._copied else None
         own = {id(parameter) for parameter in model.parameters()} if model is not None else set()
         alive = [parameter for parameter in (copy() for copy in self._copied) if parameter is not None]
-        return sum(parameter.numel() for parameter in alive if parameter.is_cuda and id(parameter) not in own)
+        return models.elements(parameter for parameter in alive if parameter.is_cuda and id(parameter) not in own)
 
     def _where_tensors_are_saved(self):
         """"host" under torch.autograd.graph.save_on_cpu(), the name of other hooks, None without any."""
@@ -217,8 +231,10 @@ class Observer:
         facts["device"] = {**described, "alloc_conf": os.environ.get("PYTORCH_ALLOC_CONF") or
                            os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "")}
         facts["steps"] = {"count": len(self._micro_batches), "micro_batches": self._micro_batches,
-                          "forward_passes": self._passes, "without_gradients": self._without, "empties_cache": self._emptied}
-        facts.setdefault("batch", {}).update(shapes=self._shapes, keeps_outputs=self._keeps)
+                          "forward_passes": self._passes, "without_gradients": self._evaluations.others,
+                          "empties_cache": self._emptied}
+        facts["evaluation"] = self._evaluations.described()
+        facts.setdefault("batch", {}).update(shapes=self._shapes, targets=self._targets, keeps_outputs=self._keeps, keeps_outputs_in_step=self._keeps_in_step)
         facts.setdefault("model", {}).update(built_on=max(self._built, key=self._built.get, default=None), moved=self._moved,
                                              **({"zero_init": True} if self._in_zero_init else {}))
         facts.setdefault("strategy", {})["syncs"] = self._syncs
