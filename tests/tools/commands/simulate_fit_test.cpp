@@ -260,7 +260,7 @@ Object from_line_json(const std::string& line, std::vector<std::string> options)
 
 const std::string kAdding =
     "torchrun run_clm.py --model_name_or_path gpt2 --block_size 64 --bf16 "
-    "--label_smoothing_factor 0.1";
+    "--neftune_noise_alpha 5";
 const std::string kSaving = "trl sft --model_name_or_path gpt2 --max_length 64 --use_unsloth true";
 
 }  // namespace
@@ -268,7 +268,7 @@ const std::string kSaving = "trl sft --model_name_or_path gpt2 --max_length 64 -
 TEST_CASE("simulate: what fits without a key that adds memory is not known to fit",
           "[cli][simulate]") {
   CHECK_THAT(from_line(kAdding, {"--gpu", "a100-80"}).out,
-             StartsWith("FITS without label_smoothing_factor, which adds memory (with it: not "
+             StartsWith("FITS without neftune_noise_alpha, which adds memory (with it: not "
                         "known), in a100-80"));
   const Object fitting = from_line_json(kAdding, {"--gpu", "a100-80"});
   CHECK(fitting.at("fits").is_null());
@@ -276,7 +276,7 @@ TEST_CASE("simulate: what fits without a key that adds memory is not known to fi
   const CommandRun judged = from_line(kAdding, {"--gpu", "a100-80", "--fail-on-oom"});
   CHECK(judged.code == ExitCode::exceeded);
   CHECK_THAT(judged.err,
-             Contains("not known whether it fits: simulated without label_smoothing_factor"));
+             Contains("not known whether it fits: simulated without neftune_noise_alpha"));
 }
 
 TEST_CASE("simulate: nothing that adds memory makes fit what does not", "[cli][simulate][long]") {

@@ -500,13 +500,40 @@ TEST_CASE("trainer: keys of transformers 5 do not make a file one of transformer
   CHECK(test::source_words(of_line(line + "--no_cuda false"), {"transformers"}) == "4.57");
 }
 
-TEST_CASE("trainer: evaluation counts where it takes more sequences than training",
+TEST_CASE("trainer: evaluation is simulated, and counts where it is not and takes more sequences",
           "[plan][sources]") {
   const std::string line = "torchrun run_clm.py --model_name_or_path gpt2 --eval_strategy steps ";
-  CHECK(fate_of(of_line(line), "eval_strategy") == "no effect");  // 8 and 8
-  const PlanSource more = of_line(line + "--per_device_train_batch_size 2");
-  const auto key = std::ranges::find(more.keys, "eval_strategy", &SourceKey::key);
-  CHECK((key->fate == KeyFate::not_supported && key->sign == MemorySign::more));
-  CHECK(fate_of(of_line(line + "--per_device_train_batch_size 2 --per_device_eval_batch_size 2"),
+  const auto key_of = [&](const std::string& more) {
+    const PlanSource plan = of_line(line + more);
+    return *std::ranges::find(plan.keys, "eval_strategy", &SourceKey::key);
+  };
+  CHECK(key_of("").meaning == "--eval-batch 8");
+  CHECK(key_of("").lacks == "eval-batch");
+  CHECK(key_of("").sign == MemorySign::little);  // 8 and 8
+  CHECK(key_of("--per_device_train_batch_size 2").sign == MemorySign::more);
+  CHECK(key_of("--per_device_train_batch_size 2 --per_device_eval_batch_size 2").sign ==
+        MemorySign::little);
+  CHECK(test::source_words(of_line(line + "--eval_accumulation_steps 4"),
+                           {"eval-accumulation-steps"}) == "4");
+  CHECK(fate_of(of_line("torchrun run_clm.py --model_name_or_path gpt2 --eval_strategy no"),
                 "eval_strategy") == "no effect");
+}
+
+// What goes with one GPU and DDP only leaves other plans, as Trainer's loss leaves those of TRL.
+TEST_CASE("trainer: evaluation and smoothed labels leave plans that lack them", "[plan][sources]") {
+  const auto words_of = [](const std::string& line) {
+    const std::vector<PlanSource> sources{of_line(line)};
+    return combined_words(sources, {});
+  };
+  const std::string line =
+      "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path gpt2 --eval_strategy steps "
+      "--label_smoothing_factor 0.1 ";
+  CHECK(find_word(words_of(line), "eval-batch") != nullptr);
+  CHECK(find_word(words_of(line), "label-smoothing") != nullptr);
+  CHECK(find_word(words_of(line + "--fsdp full_shard"), "eval-batch") == nullptr);
+  const std::string sft =
+      "trl sft --model_name_or_path gpt2 --eval_strategy steps "
+      "--label_smoothing_factor 0.1";
+  CHECK(find_word(words_of(sft), "eval-batch") == nullptr);
+  CHECK(find_word(words_of(sft), "label-smoothing") == nullptr);
 }
