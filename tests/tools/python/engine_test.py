@@ -111,6 +111,13 @@ class Scripts(unittest.TestCase):
                 self.assertIn(said, job_of.script)
                 self.assertLessEqual({"checkpoint.py", "tokenizer.json"}, set(job_of.files))
 
+    def test_an_answer_is_half_of_a_sequence_or_as_told(self):
+        def script(**changed):
+            return made(framework="trl-dpo", precision="bf16", **changed).script
+
+        self.assertIn('"prompt": ["a " * (64)]', script())
+        self.assertIn('"prompt": ["a " * (28)]', script(target_seq=100))
+
     def test_a_reference_model_is_said_where_trl_would_do_otherwise(self):
         def script(loop, **changed):
             return made(framework=f"trl-{loop}", precision="amp-bf16", target_seq=32, **changed).script
@@ -126,6 +133,7 @@ class Scripts(unittest.TestCase):
         for changed, named in (({"framework": "trl-grpo"}, "--target-seq"),
                                ({"framework": "trl-grpo", "target_seq": 32, "batch": 1}, "--batch 1"),
                                ({"framework": "trl-dpo", "seq": [128, 64]}, "--seq"),
+                               ({"framework": "trl-dpo", "target_seq": 128}, "--target-seq 128"),
                                ({"framework": "trl-dpo", "dp": 2, "dp_kind": "zero3"}, "--dp-kind zero3")):
             with self.subTest(named), self.assertRaises(job.Refused) as refused:
                 made(precision="amp-bf16", **changed)

@@ -44,6 +44,13 @@ std::int64_t lengths(const PlanFacts& f) {
 // 50 million requests, 1.2 GB of trace.
 constexpr long double kMostLayerPasses = 200'000;
 
+/// TRL's loops whose sequences are a prompt and an answer.
+bool has_answers(const PlanFacts& f) {
+  const Framework framework = f.plan->framework;
+  return runs_trl(framework) && framework != Framework::trl_sft &&
+         framework != Framework::trl_reward;
+}
+
 constexpr std::array kPartsOfLength{
     Part{[](const PlanFacts& /*f*/) { return true; }, "steps {steps}"},
     Part{[](const PlanFacts& f) { return f.plan->grad_accum > 1; }, "grad-accum {accum}"}};
@@ -120,7 +127,9 @@ constexpr std::array kPartsOfInputs{
 constexpr std::array kModelRules{
     Rule{[](const PlanFacts& f) { return !is_other(f.plan->model.config); },
          "{asked}: {model} is fed tokens only; omit {them}", kPartsOfInputs},
-    Rule{[](const PlanFacts& f) { return f.plan->target_seq && !has_own_targets(*f.plan); },
+    Rule{[](const PlanFacts& f) {
+           return f.plan->target_seq && !has_own_targets(*f.plan) && !has_answers(f);
+         },
          "target-seq {target}: {model} has no decoder beside an encoder, whose labels could have "
          "another length than its inputs; omit it"},
     Rule{[](const PlanFacts& f) { return f.plan->target_seq && f.plan->loss.kind != LossKind::hf; },

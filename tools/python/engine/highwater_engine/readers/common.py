@@ -7,7 +7,7 @@ from ..lengths import fitting
 from ..plan import Refused
 
 
-WRITERS = ("trl-grpo", "trl-rloo")  # loops whose model writes texts of this length
+ANSWERED = ("trl-dpo", "trl-kto", "trl-orpo", "trl-grpo", "trl-rloo")  # loops over prompts and answers of this length
 
 
 def optional(value):
@@ -109,7 +109,7 @@ def mask(plan, model):
 def target(plan, model):
     """Tokens of the labels; None: as many as in the inputs. @raises Refused"""
     length = plan.get("target_seq")
-    if length is not None and not model.targets and plan["framework"] not in WRITERS:
+    if length is not None and not model.targets and plan["framework"] not in ANSWERED:
         raise Refused(f"--target-seq {length}: {model.name or 'the model'} has no decoder of its own whose sequences could have "
                       "another length; omit it")
     if length is not None and model.longest is not None and length > model.longest:

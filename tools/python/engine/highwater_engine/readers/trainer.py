@@ -59,6 +59,8 @@ def require_loop_of_trl(plan, job):
         raise Refused(f"--seq: --engine torch gives {name} one length; use one")
     if loop.rewards and not job["target"]:
         raise Refused(f"--framework {name}: it writes completions; give --target-seq, their tokens")
+    if not loop.rewards and (job["target"] or 1) >= job["seq"][0]:
+        raise Refused(f"--target-seq {job['target']}: the answer is a part of the {job['seq'][0]} tokens of --seq; use fewer")
     if loop.rewards and job["batch"] * job["accumulate"] * job["ranks"] < 2:
         raise Refused(f"--batch {job['batch']}: {name} compares completions of one prompt; give 2 or more in a step")
 

@@ -11,7 +11,7 @@ ROWS = 256
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """A trainer of TRL. rows: a table of words, with {half} of a sequence and {seq} of them."""
+    """A trainer of TRL. rows: a table of words, with {prompt} of a sequence, {rest} of them and {seq}."""
     name: str                # of its classes: NAMEConfig, NAMETrainer
     rows: dict
     module: str = "trl"
@@ -21,15 +21,15 @@ class Loop:
 
 
 # Each row is cut to the length, which its two texts exceed together.
-_PAIRS = {"prompt": "{half}", "chosen": "{seq}", "rejected": "{seq}"}
+_PAIRS = {"prompt": "{prompt}", "chosen": "{seq}", "rejected": "{seq}"}
 _REWARDS = "reward_funcs=lambda completions, **rest: [float(len(text)) for text in completions], "
 _WRITING = {"length": "max_completion_length={target}", "rewards": _REWARDS}
 
 LOOPS = {
     "dpo": Loop("DPO", _PAIRS, reference={False: "precompute_ref_log_probs=True"}),
-    "kto": Loop("KTO", {"prompt": "{half}", "completion": "{seq}", "label": None},
+    "kto": Loop("KTO", {"prompt": "{prompt}", "completion": "{seq}", "label": None},
                 reference={False: "precompute_ref_log_probs=True"}),
-    "orpo": Loop("ORPO", {"prompt": "{half}", "chosen": "{half} - 1", "rejected": "{half} - 1"}, "trl.experimental.orpo"),
+    "orpo": Loop("ORPO", {"prompt": "{prompt}", "chosen": "{rest} - 1", "rejected": "{rest} - 1"}, "trl.experimental.orpo"),
     # Longer rows are dropped; the end of a text is a token.
     "reward": Loop("Reward", {"chosen": "{seq} - 1", "rejected": "{seq} - 1"}),
     "grpo": Loop("GRPO", {"prompt": "{seq}"}, **_WRITING, reference={True: "beta=0.04"}),
@@ -56,7 +56,9 @@ def imports(job, loop):
 
 
 def rows(job, loop):
-    sizes = {"seq": job["seq"][0], "half": job["seq"][0] // 2}
+    seq = job["seq"][0]
+    answer = job["target"] or seq // 2
+    sizes = {"seq": seq, "prompt": seq - answer, "rest": answer}
     columns = [f'"{name}": ' + (f'["a " * ({words.format(**sizes)})] * {ROWS}' if words else f"[True, False] * {ROWS // 2}")
                for name, words in loop.rows.items()]
     return "{" + ", ".join(columns) + "}"
