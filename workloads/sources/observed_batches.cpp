@@ -219,7 +219,8 @@ void read_steps(const ObservedFacts& facts, SourceKeys& keys) {
   keys.use("steps.micro_batches", facts.shown("steps.micro_batches"), "grad-accum", most);
   if (!are_equal(micro_batches)) {
     keys.add_not_supported("steps.micro_batches", facts.shown("steps.micro_batches"),
-                           "steps of several lengths; the longest is simulated");
+                           "steps of several lengths; the longest is simulated",
+                           MemorySign::little);
   }
   const auto emptied = facts.whole("steps.empties_cache").value_or(0);
   if (emptied > 0 && emptied + 1 >= static_cast<std::int64_t>(micro_batches.size())) {

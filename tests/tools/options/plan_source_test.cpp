@@ -53,7 +53,8 @@ TEST_CASE("from: labels of another length, evaluations, averages and smoothed la
       kPlans + GENERATE("script-t5-targets.hwt.xz", "script-evaluation.hwt.xz",
                         "script-averaged.hwt.xz", "trainer-evaluation.hwt.xz",
                         "trainer-evaluation-logits.hwt.xz", "trainer-evaluation-tokens.hwt.xz",
-                        "trainer-evaluation-lists.hwt.xz", "trainer-smoothed-labels.hwt.xz");
+                        "trainer-evaluation-lists.hwt.xz", "trainer-evaluation-ddp.hwt.xz",
+                        "trainer-smoothed-labels.hwt.xz");
   const auto recorded = json_of("replay " + file).at("devices").at(0).as_object();
   const auto simulated = json_of("simulate --engine model --from " + file);
   CAPTURE(file);
