@@ -77,17 +77,43 @@ std::string short_help(const Option& option) {
   return option.is_flag() && standard == "false" ? help : fmt::format("{} [{}]", help, standard);
 }
 
+namespace {
+
+/// A default of one framework or several, for the same reason.
+struct SharedDefault {
+  std::string frameworks;
+  const FrameworkDefault* row;
+};
+
+/// Those of `option` that differ from a plain loop's.
+std::vector<SharedDefault> shared_defaults(const Option& option) {
+  std::vector<SharedDefault> shared;
+  const TrainingPlan plain = default_plan();
+  for (const FrameworkDefault& row : framework_defaults()) {
+    if (row.option != option.name || row.word == option.text(plain)) {
+      continue;
+    }
+    const auto same = std::ranges::find_if(shared, [&](const SharedDefault& each) {
+      return each.row->word == row.word && each.row->source == row.source;
+    });
+    if (same == shared.end()) {
+      shared.push_back({std::string(word_of(kFrameworks, row.framework)), &row});
+    } else {
+      same->frameworks += fmt::format(", {}", word_of(kFrameworks, row.framework));
+    }
+  }
+  return shared;
+}
+
+}  // namespace
+
 std::vector<std::string> default_lines(const Option& option) {
   const std::string standard = default_of(option);
   const std::string_view source = source_of(option);
   std::vector<std::string> lines{source.empty() ? standard
                                                 : fmt::format("default {} ({})", standard, source)};
-  const TrainingPlan plain = default_plan();
-  for (const FrameworkDefault& row : framework_defaults()) {
-    if (row.option == option.name && row.word != option.text(plain)) {
-      lines.push_back(
-          fmt::format("{}: {} ({})", word_of(kFrameworks, row.framework), row.word, row.source));
-    }
+  for (const SharedDefault& each : shared_defaults(option)) {
+    lines.push_back(fmt::format("{}: {} ({})", each.frameworks, each.row->word, each.row->source));
   }
   if (source != option.source) {
     lines.push_back(

@@ -98,7 +98,9 @@ TEST_CASE("help: defaults are those that run, by framework", "[cli][help]") {
   const auto precision = default_lines("precision");
   REQUIRE(precision.size() == 6);
   CHECK_THAT(precision[0], Contains("default fp32"));
-  CHECK_THAT(precision[1], Contains("trl-sft: amp-bf16"));
+  CHECK_THAT(
+      precision[1],
+      Contains("trl-sft, trl-dpo, trl-kto, trl-orpo, trl-reward, trl-grpo, trl-rloo: amp-bf16"));
   CHECK_THAT(precision[2], Contains("torchtune: bf16"));
   CHECK_THAT(precision[3], Contains("megatron: bf16"));
   CHECK_THAT(precision[4], Contains("nemo: bf16"));
