@@ -234,7 +234,7 @@ Tensor sft_loss(const TokenScores& scores, const Tensor& count) {
   Tensor loss;
   {
     const Tensor total = eager::sum(per_token_loss, {}, eager::KeepDim::no);
-    const Tensor counted = eager::pointwise("clamp", {count}, DType::int64);
+    const Tensor counted = eager::pointwise("clamp", {count}, count.dtype());
     loss = eager::div(total, counted);
   }
   loss = eager::mul(loss, 1.0);

@@ -108,7 +108,10 @@ void MicroBatchLoop::micro_batch(std::int64_t index) {
     context_.reset();  // a script leaves it before the optimizer's step, accelerate's example after
   }
   if (runs_trainer(plan_.framework)) {
-    loss_ = eager::detach(loss_);  // transformers 5.23, trainer.py training_step: the graph goes
+    // transformers 5.23, trainer.py: training_step returns loss.detach(), so the graph goes; what
+    // the micro-batch before returned is tr_loss_step until then
+    step_loss_ = eager::detach(loss_);
+    loss_.reset();
   }
 }
 

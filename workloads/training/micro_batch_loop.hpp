@@ -47,6 +47,7 @@ class MicroBatchLoop : public StepRunner {
   models::Inputs batch_;
   models::Outputs outputs_;
   eager::Tensor loss_;
+  eager::Tensor step_loss_;                       ///< Trainer's tr_loss_step
   std::optional<BatchSamples> samples_;           ///< of transformers' Trainer
   std::optional<dist::RingAttention> attention_;  ///< of ranks that share sequences
   std::optional<dist::ContextParallel> context_;
