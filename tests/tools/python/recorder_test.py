@@ -658,6 +658,20 @@ class ObservedPlan(unittest.TestCase):
         observed.observer._after(Owner, "copied", seen.append)
         self.assertEqual((Owner().copied(), seen), (7, [7]))
 
+    def test_arguments_of_bitsandbytes_are_names_of_its_classes(self):
+        def named(name, bits, paged, module="bitsandbytes.optim.adamw"):
+            kind = type(name, (), {"__module__": module})
+            optimizer = kind()
+            optimizer.param_groups, optimizer.is_paged = [], paged
+            optimizer.args = types.SimpleNamespace(optim_bits=bits)
+            return observed.observer.optimizers.described(optimizer)["class"]
+
+        self.assertEqual(named("AdamW", 8, False), "bitsandbytes.AdamW8bit")
+        self.assertEqual(named("AdamW", 8, True), "bitsandbytes.PagedAdamW8bit")
+        self.assertEqual(named("PagedAdamW8bit", 8, True), "bitsandbytes.PagedAdamW8bit")
+        self.assertEqual(named("AdamW", 32, False), "bitsandbytes.AdamW")
+        self.assertEqual(named("AdamW", 8, True, "torch.optim.adamw"), "torch.AdamW")
+
     def test_a_trainer_of_trl_says_what_it_was_told(self):
         names = {"observed": observed}
         code = compile("def train(self):\n    return observed.loops.settings()\n", "/lib/transformers/trainer.py", "exec")

@@ -7,11 +7,21 @@ def described(optimizer):
     groups = [group for group in optimizer.param_groups if group["params"]]
     first = groups[0] if groups else {}
     kind = type(optimizer)
-    return {"class": f"{kind.__module__.partition('.')[0]}.{kind.__name__}", "implementation": _implementation(first),
+    return {"class": f"{kind.__module__.partition('.')[0]}.{_named(optimizer)}", "implementation": _implementation(first),
             "groups": len(groups), "parameters": sum(len(group["params"]) for group in groups),
             "options": {name: first[name] for name in _DECIDING
                         if name in first and isinstance(first[name], (bool, int, float)) and first[name]},
             **({"redundancy": _redundancy(optimizer)} if kind.__name__ == "ZeroRedundancyOptimizer" else {})}
+
+
+def _named(optimizer):
+    """Its class; of bitsandbytes, whose classes have arguments for it (Trainer gives them), the one that says the same."""
+    name = type(optimizer).__name__
+    if not type(optimizer).__module__.startswith("bitsandbytes."):
+        return name
+    is_narrow = getattr(getattr(optimizer, "args", None), "optim_bits", 32) == 8 and not name.endswith("8bit")
+    is_paged = bool(getattr(optimizer, "is_paged", False)) and not name.startswith("Paged")
+    return f"{'Paged' if is_paged else ''}{name}{'8bit' if is_narrow else ''}"
 
 
 def _redundancy(optimizer):
