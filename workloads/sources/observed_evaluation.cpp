@@ -86,7 +86,7 @@ std::vector<std::int64_t> only_shape(const ObservedFacts& facts) {
              : std::vector<std::int64_t>{};
 }
 
-/// Tokens of the longest sequence that was trained; 0 for what is no text.
+/// Tokens of the longest sequence that was trained; 0 if the batches have no tokens.
 std::int64_t trained_tokens(const ObservedFacts& facts) {
   std::int64_t longest = 0;
   for (int i = 0;; ++i) {

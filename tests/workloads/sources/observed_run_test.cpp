@@ -1,62 +1,42 @@
 // What the recorder saw as options of a plan; whole recordings are in tests/tools/options.
-#include "workloads/sources/observed_run.hpp"
-
 #include <algorithm>
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
+#include "tests/support/observed_plan.hpp"
 #include "traces/error.hpp"
 
 using namespace highwater;
 using Catch::Matchers::Contains;
-
-namespace {
-
-PlanSource observed(const std::string& facts) {
-  return plan_of_recording(R"({"schema": "highwater.observed_plan/1", )" + facts + "}", "r.pickle");
-}
-
-/// The option that `key` became; "-" if it became none.
-std::string option_of(const PlanSource& source, std::string_view key) {
-  for (const SourceKey& each : source.keys) {
-    if (each.key == key) {
-      return each.fate == KeyFate::used ? each.meaning : std::string(to_string(each.fate));
-    }
-  }
-  return "-";
-}
-
-std::string word(const PlanSource& source, std::string_view option) {
-  const std::string* const found = find_word(source.words, option);
-  return found == nullptr ? "" : *found;
-}
-
-}  // namespace
+using test::observed;
+using test::observed_word;
+using test::option_of;
 
 TEST_CASE("observed plan: DDP as it was wrapped", "[plan][sources]") {
   const PlanSource source = observed(R"("strategy": {"kind": "ddp", "ranks": 4,
       "bucket_cap_mb": 50.0, "bucket_view": true, "static_graph": false,
       "find_unused_parameters": false, "hooks": ["fp16_compress_hook"], "syncs": [false, true]})");
-  CHECK(word(source, "dp") == "4");
-  CHECK(word(source, "dp-kind") == "ddp");
-  CHECK(word(source, "bucket-cap-mb") == "50");
-  CHECK(word(source, "bucket-view") == "true");
-  CHECK(word(source, "ddp-comm-hook") == "fp16-compress");
-  CHECK(word(source, "no-sync") == "true");
+  CHECK(observed_word(source, "dp") == "4");
+  CHECK(observed_word(source, "dp-kind") == "ddp");
+  CHECK(observed_word(source, "bucket-cap-mb") == "50");
+  CHECK(observed_word(source, "bucket-view") == "true");
+  CHECK(observed_word(source, "ddp-comm-hook") == "fp16-compress");
+  CHECK(observed_word(source, "no-sync") == "true");
 }
 
 TEST_CASE("observed plan: accelerate's plugin has both versions of FSDP", "[plan][sources]") {
-  CHECK(word(observed(R"("loop": "accelerate", "strategy": {"kind": "fsdp1", "ranks": 8})"),
-             "framework") == "accelerate-fsdp2");
-  CHECK(word(observed(R"("loop": "accelerate", "strategy": {"kind": "ddp", "ranks": 8})"),
-             "framework") != "accelerate-fsdp2");
+  CHECK(
+      observed_word(observed(R"("loop": "accelerate", "strategy": {"kind": "fsdp1", "ranks": 8})"),
+                    "framework") == "accelerate-fsdp2");
+  CHECK(observed_word(observed(R"("loop": "accelerate", "strategy": {"kind": "ddp", "ranks": 8})"),
+                      "framework") != "accelerate-fsdp2");
 }
 
 TEST_CASE("observed plan: the class that ran counts", "[plan][sources]") {
   const auto model = [](const std::string& name, const std::string& config) {
-    return word(observed(R"("model": {"class": ")" + name + R"(", "config": {)" + config + "}}"),
-                "model");
+    return observed_word(
+        observed(R"("model": {"class": ")" + name + R"(", "config": {)" + config + "}}"), "model");
   };
   const std::string untold = R"("model_type": "roberta", "architectures": null)";
   CHECK_THAT(model("RobertaForTokenClassification", untold),
@@ -82,14 +62,14 @@ TEST_CASE("observed plan: batches without tokens", "[plan][sources]") {
     return observed(R"("batch": {"shapes": [null], "tensors": {)" + tensors + "}}");
   };
   const PlanSource image = batch(R"("pixel_values": [8, 3, 224, 192], "labels": [8])");
-  CHECK(word(image, "batch") == "8");
-  CHECK(word(image, "image-size") == "224x192");
-  CHECK(word(image, "seq").empty());
+  CHECK(observed_word(image, "batch") == "8");
+  CHECK(observed_word(image, "image-size") == "224x192");
+  CHECK(observed_word(image, "seq").empty());
   const PlanSource speech = batch(R"("input_features": [4, 80, 3000], "labels": [4, 128])");
-  CHECK(word(speech, "batch") == "4");
-  CHECK(word(speech, "audio-seconds") == "30");
-  CHECK(word(speech, "seq") == "128");
-  CHECK(word(batch(R"("input_values": [2, 24000])"), "audio-seconds") == "1.5");
+  CHECK(observed_word(speech, "batch") == "4");
+  CHECK(observed_word(speech, "audio-seconds") == "30");
+  CHECK(observed_word(speech, "seq") == "128");
+  CHECK(observed_word(batch(R"("input_values": [2, 24000])"), "audio-seconds") == "1.5");
   CHECK(option_of(batch(R"("x": [2, 3])"), "batch.tensors") == "not supported");
 }
 
@@ -102,13 +82,14 @@ TEST_CASE("observed plan: labels of another length, and more choices", "[plan][s
         is_encoder_decoder + "}}");
   };
   const std::string labels = R"("input_ids": [8, 512], "labels": [8, 128])";
-  CHECK(word(batch(labels, "true"), "target-seq") == "128");
-  CHECK(word(batch(labels, "true"), "seq") == "512");
-  CHECK(word(batch(labels, "false"), "target-seq").empty());
-  CHECK(word(batch(R"("input_ids": [8, 512], "labels": [8, 512])", "true"), "target-seq").empty());
+  CHECK(observed_word(batch(labels, "true"), "target-seq") == "128");
+  CHECK(observed_word(batch(labels, "true"), "seq") == "512");
+  CHECK(observed_word(batch(labels, "false"), "target-seq").empty());
+  CHECK(observed_word(batch(R"("input_ids": [8, 512], "labels": [8, 512])", "true"), "target-seq")
+            .empty());
   const PlanSource several = observed(R"("batch": {"shapes": [[8, 512], [8, 480]],
       "targets": [128, 96]}, "model": {"class": "T5ForConditionalGeneration", "config": {"is_encoder_decoder": true}})");
-  CHECK(word(several, "target-seq") == "128");
+  CHECK(observed_word(several, "target-seq") == "128");
   CHECK(std::ranges::any_of(several.keys, [](const SourceKey& key) {
     return key.key == "batch.targets" && key.fate == KeyFate::not_supported;
   }));
@@ -117,149 +98,9 @@ TEST_CASE("observed plan: labels of another length, and more choices", "[plan][s
   CHECK(option_of(batch(R"("input_ids": [8, 4, 512])", "false"), "batch.tensors.input_ids") == "-");
 }
 
-TEST_CASE("observed plan: work besides the training steps is told", "[plan][sources]") {
-  const PlanSource source = observed(R"("steps": {"without_gradients": 7},
-      "model": {"copies": 1000}, "label_smoothing": 0.1)");
-  for (const char* key : {"steps.without_gradients", "model.copies", "label_smoothing"}) {
-    CAPTURE(key);
-    CHECK(option_of(source, key) == "not supported");
-  }
-  const PlanSource plain = observed(R"("steps": {"without_gradients": 0}, "label_smoothing": 0.0,
-      "model": {"copies": 0})");
-  CHECK(option_of(plain, "steps.without_gradients") == "-");
-}
-
-TEST_CASE("observed plan: TRL's loops have the batches that they were told", "[plan][sources]") {
-  const PlanSource written = observed(R"("loop": "GRPOTrainer",
-      "steps": {"without_gradients": 40, "micro_batches": [6, 6]}, "gradients": {"zeroed_at": "start"},
-      "trl": {"batch": 8, "accumulation": 2, "completion": 32, "reference": true},
-      "batch": {"shapes": [[8, 96], [8, 96]], "attention_mask": "padded"})");
-  for (const auto& [option, value] : {std::pair{"framework", "trl-grpo"},
-                                      {"batch", "8"},
-                                      {"seq", "64"},
-                                      {"target-seq", "32"},
-                                      {"reference-model", "true"},
-                                      {"grad-accum", "2"}}) {
-    CAPTURE(option);
-    CHECK(word(written, option) == value);
-  }
-  CHECK(option_of(written, "steps.without_gradients") == "-");
-  CHECK(word(written, "attention-mask").empty());
-  CHECK(word(written, "zero-grad-at").empty());
-  const PlanSource pairs = observed(R"("loop": "DPOTrainer", "batch": {"shapes": [[8, 256]]},
-      "trl": {"batch": 4, "completion": null, "reference": false, "generates_by_vllm": true})");
-  CHECK(word(pairs, "framework") == "trl-dpo");
-  CHECK(word(pairs, "batch") == "4");
-  CHECK(word(pairs, "seq") == "256");
-  CHECK(word(pairs, "target-seq").empty());
-  CHECK(option_of(pairs, "trl.generates_by_vllm") == "not supported");
-  const PlanSource ended = observed(R"("loop": "GRPOTrainer", "batch": {"shapes": [[8, 20]]},
-      "trl": {"batch": 8, "completion": 32, "reference": false})");
-  CHECK(option_of(ended, "batch.shapes") == "not supported");
-}
-
-TEST_CASE("observed plan: adapters that no option says are PEFT's own", "[plan][sources]") {
-  const auto adapter = [](const std::string& fields) {
-    return observed(
-        R"("adapters": [{"kind": "LORA", "rank": 8, "targets": ["v_proj", "q_proj"], )" + fields +
-        "}]");
-  };
-  const PlanSource plain = adapter(R"("config": {"peft_type": "LORA", "r": 8, "use_rslora": true,
-      "target_modules": ["v_proj", "q_proj"], "init_lora_weights": true, "loftq_config": {}})");
-  CHECK(word(plain, "lora") == "8");
-  CHECK(word(plain, "peft").empty());
-  for (const char* more :
-       {R"("modules_to_save": ["lm_head"])", R"("trainable_token_indices": [1, 2])",
-        R"("rank_pattern": {"q_proj": 4})", R"("init_lora_weights": "pissa")", R"("bias": "all")",
-        R"("target_modules": "model.layers.*q_proj")"}) {
-    CAPTURE(more);
-    const PlanSource other =
-        adapter(R"("config": {"peft_type": "LORA", "r": 8, )" + std::string(more) + "}");
-    CHECK(word(other, "lora").empty());
-    CHECK_THAT(word(other, "peft"), Contains("LORA"));
-  }
-  CHECK_THAT(
-      word(observed(R"("adapters": [{"kind": "IA3", "config": {"peft_type": "IA3"}}])"), "peft"),
-      Contains("IA3"));
-}
-
-TEST_CASE("observed plan: outputs that a step deletes at its end are there before",
-          "[plan][sources]") {
-  const PlanSource deleted =
-      observed(R"("batch": {"keeps_outputs": false, "keeps_outputs_in_step": true})");
-  CHECK(word(deleted, "keep-logits") == "true");
-  CHECK(option_of(deleted, "batch.keeps_outputs") == "not supported");
-  const PlanSource loss_only =
-      observed(R"("batch": {"keeps_outputs": false, "keeps_outputs_in_step": false})");
-  CHECK(word(loss_only, "keep-logits") == "false");
-  CHECK(option_of(loss_only, "batch.keeps_outputs") != "not supported");
-}
-
-TEST_CASE("observed plan: Trainer's evaluation", "[plan][sources]") {
-  const auto evaluated = [](const std::string& facts, const std::string& loop) {
-    return observed(R"("loop": ")" + loop +
-                    R"(", "batch": {"shapes": [[4, 512]]}, "evaluation": {"after_steps": [2, 4],
-                      "passes": [3, 4], "shapes": [[8, 512]], )" +
-                    facts + "}");
-  };
-  const std::string trainer = R"("by": "trainer", "concatenates": true, "preprocesses": false, )";
-  const PlanSource loss =
-      evaluated(trainer + R"("loss_only": true, "accumulation_steps": 2)", "trainer");
-  CHECK(word(loss, "eval-batch") == "8");
-  CHECK(word(loss, "eval-batches") == "4");
-  CHECK(word(loss, "eval-steps") == "2");
-  CHECK(word(loss, "eval-outputs") == "loss");
-  CHECK(word(loss, "eval-accumulation-steps") == "2");
-  CHECK(word(evaluated(trainer + R"("loss_only": false, "gathered": ["float32", 8, 512, 50257])",
-                       "trainer"),
-             "eval-outputs") == "logits");
-  const std::string likeliest = R"("by": "trainer", "loss_only": false, "preprocesses": true)";
-  CHECK(word(evaluated(likeliest + R"(, "gathered": ["int64", 8, 512])", "trainer"),
-             "eval-outputs") == "argmax");
-  CHECK(word(evaluated(R"("by": "script")", "plain"), "eval-batch") == "8");
-}
-
-TEST_CASE("observed plan: an evaluation that is not simulated adds memory", "[plan][sources]") {
-  const auto key_of = [](const std::string& facts, const std::string& loop) {
-    const PlanSource source =
-        observed(R"("loop": ")" + loop + R"(", "batch": {"shapes": [[4, 512]]}, "evaluation": {)" +
-                 facts + "}");
-    CHECK(word(source, "eval-batch").empty());
-    const auto found = std::ranges::find(source.keys, "evaluation", &SourceKey::key);
-    REQUIRE(found != source.keys.end());
-    CHECK(found->sign == MemorySign::more);
-    return found->fate;
-  };
-  const std::string times = R"("after_steps": [2], "passes": [3], )";
-  const std::string of_trainer = times + R"("by": "trainer", "shapes": [[8, 512]], )";
-  CHECK(key_of(of_trainer + R"("loss_only": true)", "SFTTrainer") == KeyFate::not_supported);
-  CHECK(key_of(of_trainer + R"("loss_only": false, "preprocesses": true)", "trainer") ==
-        KeyFate::not_supported);
-  CHECK(key_of(of_trainer + R"("loss_only": false, "gathered": "tuple")", "trainer") ==
-        KeyFate::not_supported);
-  CHECK(key_of(times + R"("by": "trainer", "loss_only": true, "shapes": [[8, 1024]])", "trainer") ==
-        KeyFate::not_supported);
-}
-
-TEST_CASE("observed plan: an average of all parameters is an EMA", "[plan][sources]") {
-  const auto copied = [](const std::string& types) {
-    return observed(R"("model": {"parameters": {"float32": 1000}, "copies": 1000, "copied": )" +
-                    types + "}");
-  };
-  CHECK(word(copied(R"({"float32": 1000})"), "ema") == "true");
-  CHECK(word(copied(R"({"bfloat16": 1000})"), "ema").empty());
-  CHECK(option_of(copied(R"({"bfloat16": 1000})"), "model.copies") == "not supported");
-}
-
-TEST_CASE("observed plan: Trainer's smoothed labels", "[plan][sources]") {
-  CHECK(word(observed(R"("loop": "trainer", "label_smoothing": 0.1)"), "label-smoothing") == "0.1");
-  CHECK(
-      word(observed(R"("loop": "SFTTrainer", "label_smoothing": 0.1)"), "label-smoothing").empty());
-}
-
 TEST_CASE("observed plan: a compiled model stays compiled", "[plan][sources]") {
-  CHECK(word(observed(R"("model": {"compiled": true})"), "compile") == "true");
-  CHECK(word(observed(R"("model": {"compiled": false})"), "compile").empty());
+  CHECK(observed_word(observed(R"("model": {"compiled": true})"), "compile") == "true");
+  CHECK(observed_word(observed(R"("model": {"compiled": false})"), "compile").empty());
 }
 
 TEST_CASE("observed plan: a release that plans cannot name is told", "[plan][sources]") {
@@ -277,19 +118,19 @@ TEST_CASE("observed plan: which of fully_shard's units are freed", "[plan][sourc
   const std::string blocks = R"({"name": "0", "class": "Block", "reshards": true},
                                 {"name": "1", "class": "Block", "reshards": true})";
   const PlanSource plain = units(blocks + R"(, {"name": "", "class": "Model", "reshards": false})");
-  CHECK(word(plain, "reshard") == "always");
-  CHECK(word(plain, "fsdp-units") == "blocks");
-  CHECK(word(plain, "dp-replicate") == "2");
-  CHECK(word(plain, "param-dtype") == "bf16");
-  CHECK(word(units(blocks + R"(, {"name": "", "class": "Model", "reshards": true})"), "reshard") ==
-        "all");
+  CHECK(observed_word(plain, "reshard") == "always");
+  CHECK(observed_word(plain, "fsdp-units") == "blocks");
+  CHECK(observed_word(plain, "dp-replicate") == "2");
+  CHECK(observed_word(plain, "param-dtype") == "bf16");
+  CHECK(observed_word(units(blocks + R"(, {"name": "", "class": "Model", "reshards": true})"),
+                      "reshard") == "all");
   const PlanSource ends = units(blocks + R"(, {"name": "head", "class": "Linear", "reshards": true},
                          {"name": "", "class": "Model", "reshards": true})");
-  CHECK(word(ends, "fsdp-units") == "ends");
-  CHECK(word(ends, "reshard") == "always");
+  CHECK(observed_word(ends, "fsdp-units") == "ends");
+  CHECK(observed_word(ends, "reshard") == "always");
   const PlanSource last = units(R"({"name": "0", "class": "Block", "reshards": true},
                                    {"name": "1", "class": "Block", "reshards": false})");
-  CHECK(word(last, "reshard") == "but-last");
+  CHECK(observed_word(last, "reshard") == "but-last");
 }
 
 TEST_CASE("observed plan: whole tensors beside split ones are a group of their own",
@@ -303,45 +144,45 @@ TEST_CASE("observed plan: FSDP1, DeepSpeed and meshes", "[plan][sources]") {
   const PlanSource fsdp1 = observed(R"("strategy": {"kind": "fsdp1", "ranks": 4,
       "strategy": "shard_grad_op", "param_dtype": "bfloat16", "reduce_dtype": null,
       "use_orig_params": true, "backward_prefetch": "backward_pre", "offload": false})");
-  CHECK(word(fsdp1, "strategy") == "shard_grad_op");
-  CHECK(word(fsdp1, "backward-prefetch") == "pre");
-  CHECK(word(fsdp1, "reduce-dtype") == "none");
-  CHECK(word(fsdp1, "offload").empty());
+  CHECK(observed_word(fsdp1, "strategy") == "shard_grad_op");
+  CHECK(observed_word(fsdp1, "backward-prefetch") == "pre");
+  CHECK(observed_word(fsdp1, "reduce-dtype") == "none");
+  CHECK(observed_word(fsdp1, "offload").empty());
   const PlanSource deepspeed = observed(R"("strategy": {"kind": "deepspeed", "ranks": 8, "stage": 2,
       "config": {"zero_optimization": {"stage": 2, "reduce_bucket_size": 1000,
                                        "offload_optimizer": {"device": "cpu"}, "zeropp": 1}}})");
-  CHECK(word(deepspeed, "dp-kind") == "zero2");
-  CHECK(word(deepspeed, "reduce-bucket-size") == "1000");
-  CHECK(word(deepspeed, "offload") == "optimizer");
+  CHECK(observed_word(deepspeed, "dp-kind") == "zero2");
+  CHECK(observed_word(deepspeed, "reduce-bucket-size") == "1000");
+  CHECK(observed_word(deepspeed, "offload") == "optimizer");
   CHECK(option_of(deepspeed, "strategy.config.zero_optimization.zeropp") == "not supported");
   const auto offloads = [](const std::string& stage, const std::string& members) {
     return observed(R"("strategy": {"kind": "deepspeed", "ranks": 8, "stage": )" + stage +
                     R"(, "config": {"zero_optimization": {)" + members + "}}}");
   };
   const std::string params = R"("offload_param": {"device": "cpu"})";
-  CHECK(word(offloads("3", params), "offload") == "params");
-  CHECK(word(offloads("3", params + R"(, "offload_optimizer": {"device": "cpu"})"), "offload") ==
-        "both");
-  CHECK(word(offloads("2", params), "offload").empty());
-  CHECK(word(offloads("3", R"("offload_param": {"device": "none"})"), "offload").empty());
-  CHECK(word(offloads("0", params), "dp-kind") == "zero0");
-  CHECK(word(offloads("0", params), "offload").empty());
+  CHECK(observed_word(offloads("3", params), "offload") == "params");
+  CHECK(observed_word(offloads("3", params + R"(, "offload_optimizer": {"device": "cpu"})"),
+                      "offload") == "both");
+  CHECK(observed_word(offloads("2", params), "offload").empty());
+  CHECK(observed_word(offloads("3", R"("offload_param": {"device": "none"})"), "offload").empty());
+  CHECK(observed_word(offloads("0", params), "dp-kind") == "zero0");
+  CHECK(observed_word(offloads("0", params), "offload").empty());
   const std::string nvme = R"({"device": "nvme", "buffer_count": 9, "pin_memory": true})";
   const PlanSource swapped = offloads("3", R"("offload_param": )" + nvme);
-  CHECK(word(swapped, "offload") == "params");
-  CHECK(word(swapped, "offload-param-device") == "nvme");
-  CHECK(word(swapped, "offload-param-buffer-count") == "9");
-  CHECK(word(swapped, "pin-memory") == "true");
+  CHECK(observed_word(swapped, "offload") == "params");
+  CHECK(observed_word(swapped, "offload-param-device") == "nvme");
+  CHECK(observed_word(swapped, "offload-param-buffer-count") == "9");
+  CHECK(observed_word(swapped, "pin-memory") == "true");
   const PlanSource early = offloads("2", R"("offload_optimizer": )" + nvme);
-  CHECK(word(early, "offload").empty());
+  CHECK(observed_word(early, "offload").empty());
   CHECK(option_of(early, "strategy.config.zero_optimization.offload_optimizer.device") ==
         "not supported");
   const PlanSource part = offloads("3", R"("offload_optimizer": {"device": "cpu", "ratio": 0.5})");
-  CHECK(std::stod(word(part, "offload-ratio")) == 0.5);
+  CHECK(std::stod(observed_word(part, "offload-ratio")) == 0.5);
   const PlanSource tensor = observed(R"("strategy": {"kind": "fsdp2", "ranks": 8,
       "mesh": {"dp": 4, "tp": 2}})");
-  CHECK(word(tensor, "tp") == "2");
-  CHECK(word(tensor, "dp") == "4");
+  CHECK(observed_word(tensor, "tp") == "2");
+  CHECK(observed_word(tensor, "dp") == "4");
 }
 
 TEST_CASE("observed plan: precision is the type of the weights and autocast's", "[plan][sources]") {
@@ -376,9 +217,9 @@ TEST_CASE("observed plan: lengths that differ are a list, batches that differ ar
           "[plan][sources]") {
   const PlanSource source = observed(R"("batch": {"shapes": [[2, 128], [1, 64]],
       "attention_mask": "unread"}, "steps": {"count": 1, "micro_batches": [2]})");
-  CHECK(word(source, "seq") == "128,64");
-  CHECK(word(source, "batch") == "2");
-  CHECK(word(source, "grad-accum") == "2");
+  CHECK(observed_word(source, "seq") == "128,64");
+  CHECK(observed_word(source, "batch") == "2");
+  CHECK(observed_word(source, "grad-accum") == "2");
   CHECK(option_of(source, "batch.attention_mask") == "not supported");
   CHECK(std::ranges::count(source.keys, KeyFate::not_supported, &SourceKey::fate) >= 2);
 }
@@ -387,7 +228,7 @@ TEST_CASE("observed plan: Muon for matrices, AdamW for everything else", "[plan]
   const std::string muon =
       R"("optimizers": [{"class": "torch.Muon", "options": {"momentum": 0.95}})";
   const PlanSource both = observed(muon + R"(, {"class": "torch.AdamW"}])");
-  CHECK(word(both, "optimizer") == "muon");
+  CHECK(observed_word(both, "optimizer") == "muon");
   CHECK(option_of(both, "optimizers.1") == "no effect");
   CHECK(option_of(both, "optimizers.0.options.momentum") == "no effect");
   CHECK(option_of(observed(muon + R"(, {"class": "torch.SGD"}])"), "optimizers") ==
@@ -398,11 +239,11 @@ TEST_CASE("observed plan: optimizers by class", "[plan][sources]") {
   const PlanSource source = observed(R"("optimizers": [{"class": "torch.SGD", "groups": 3,
       "implementation": "fused", "options": {"momentum": 0.9, "nesterov": true, "amsgrad": true}}],
       "gradients": {"clip": 0.5, "zeroed_at": "start", "set_to_none": false})");
-  CHECK(word(source, "optimizer") == "sgd-momentum");
-  CHECK(word(source, "optimizer-impl") == "fused");
-  CHECK(word(source, "grad-clip") == "0.5");
-  CHECK(word(source, "zero-grad-at") == "start");
-  CHECK(word(source, "set-to-none") == "false");
+  CHECK(observed_word(source, "optimizer") == "sgd-momentum");
+  CHECK(observed_word(source, "optimizer-impl") == "fused");
+  CHECK(observed_word(source, "grad-clip") == "0.5");
+  CHECK(observed_word(source, "zero-grad-at") == "start");
+  CHECK(observed_word(source, "set-to-none") == "false");
   CHECK(option_of(source, "optimizers.0.groups") == "not supported");
   CHECK(option_of(source, "optimizers.0.options.nesterov") == "no effect");
   CHECK(option_of(source, "optimizers.0.options.amsgrad") == "not supported");
@@ -413,7 +254,7 @@ TEST_CASE("observed plan: optimizers by class", "[plan][sources]") {
 TEST_CASE("observed plan: packages without a part in the run have no effect", "[plan][sources]") {
   const PlanSource source = observed(R"("loop": "trainer", "releases": {"torch": "2.15.0+cu132",
       "accelerate": "1.14.0", "peft": "0.1.0", "deepspeed": "0.19.8"})");
-  CHECK(word(source, "torch") == "2.15");
+  CHECK(observed_word(source, "torch") == "2.15");
   CHECK(option_of(source, "releases.accelerate") == "not supported");
   CHECK(option_of(source, "releases.peft") == "no effect");
   CHECK(option_of(source, "releases.deepspeed") == "no effect");
@@ -424,9 +265,9 @@ TEST_CASE("observed plan: what is implied is left out", "[plan][sources]") {
       "model": {"class": "GPT2LMHeadModel", "config": {"model_type": "gpt2"}, "built_on": "cpu",
                 "parameters": {"float32": 1}},
       "batch": {"shapes": [[4, 256]]}, "gradients": {"clip": 1.0, "set_to_none": true})");
-  CHECK(word(source, "model") == "gpt2");
-  CHECK(word(source, "seq") == "256");
-  CHECK(word(source, "grad-clip").empty());
+  CHECK(observed_word(source, "model") == "gpt2");
+  CHECK(observed_word(source, "seq") == "256");
+  CHECK(observed_word(source, "grad-clip").empty());
   CHECK(option_of(source, "gradients.clip") == "--grad-clip 1");
   CHECK(option_of(source, "batch.shapes") == "--batch 4");
 }
@@ -440,7 +281,7 @@ TEST_CASE("observed plan: no plan of this program is refused", "[plan][sources]"
 TEST_CASE("observed plan: a model made within deepspeed.zero.Init()", "[plan][sources]") {
   const PlanSource source = observed(R"("strategy": {"kind": "deepspeed", "ranks": 4, "stage": 3},
       "model": {"built_on": "cpu", "zero_init": true})");
-  CHECK(word(source, "zero-init") == "true");
+  CHECK(observed_word(source, "zero-init") == "true");
   CHECK(option_of(source, "model.built_on") == "--init device");
 }
 
@@ -452,13 +293,13 @@ TEST_CASE("observed plan: sequences that Ulysses spreads over ranks", "[plan][so
                                 attention));
   };
   const PlanSource known = seen("\"ulysses\"");
-  CHECK(word(known, "dp") == "2");
-  CHECK(word(known, "cp") == "4");
-  CHECK(word(known, "cp-kind") == "ulysses");
-  CHECK(word(known, "seq") == "1024");
+  CHECK(observed_word(known, "dp") == "2");
+  CHECK(observed_word(known, "cp") == "4");
+  CHECK(observed_word(known, "cp-kind") == "ulysses");
+  CHECK(observed_word(known, "seq") == "1024");
   const PlanSource other = seen("null");
   CHECK(option_of(other, "strategy.sequence_ranks") == to_string(KeyFate::not_supported));
-  CHECK(word(other, "seq") == "256");
+  CHECK(observed_word(other, "seq") == "256");
 }
 
 // facts/programs/deepspeed.json has the signs.
@@ -475,7 +316,7 @@ TEST_CASE("observed plan: keys of DeepSpeed mean what they mean in its file", "[
     CHECK(found->fate == KeyFate::not_supported);
     return found->sign;
   };
-  CHECK(word(source, "hpz-partition-size") == "4");
+  CHECK(observed_word(source, "hpz-partition-size") == "4");
   CHECK(sign_of("zero_optimization.zero_quantized_weights") == MemorySign::either);
   CHECK(sign_of("zero_optimization.mics_shard_size") == MemorySign::more);
   CHECK(sign_of("bf16.bf16_optimizer_states") == MemorySign::less);
@@ -493,11 +334,11 @@ TEST_CASE("observed plan: an optimizer that steps this rank's part", "[plan][sou
                                 strategy, more));
   };
   const PlanSource source = seen("ddp", "");
-  CHECK(word(source, "zero-redundancy") == "parameters");
+  CHECK(observed_word(source, "zero-redundancy") == "parameters");
   CHECK(option_of(source, "optimizers.1.implementation") == "--optimizer-impl foreach");
   CHECK(option_of(source, "optimizers") == "-");
-  CHECK(word(seen("ddp", R"(, "redundancy": {"buckets": true, "overlaps": false})"),
-             "zero-redundancy") == "buckets");
+  CHECK(observed_word(seen("ddp", R"(, "redundancy": {"buckets": true, "overlaps": false})"),
+                      "zero-redundancy") == "buckets");
   const std::string unknown(to_string(KeyFate::not_supported));
   CHECK(option_of(seen("ddp", R"(, "redundancy": {"buckets": false, "overlaps": true})"),
                   "optimizers.0.redundancy.overlaps") == unknown);
@@ -513,7 +354,7 @@ TEST_CASE("observed plan: what fully_shard keeps on a part of the ranks is told"
 }
 
 TEST_CASE("observed plan: tensors that are saved on the host", "[plan][sources]") {
-  CHECK(word(observed(R"("saved_tensors": "host")"), "offload") == "activations");
+  CHECK(observed_word(observed(R"("saved_tensors": "host")"), "offload") == "activations");
   const PlanSource both = observed(R"("saved_tensors": "host",
       "strategy": {"kind": "fsdp2", "ranks": 8, "offload": true})");
   CHECK(option_of(both, "saved_tensors") == to_string(KeyFate::not_supported));
@@ -525,7 +366,7 @@ TEST_CASE("observed plan: Megatron-Core's clipping, which is not seen, is told",
           "[plan][sources]") {
   const PlanSource source = observed(R"("loop": "megatron", "gradients": {"clip": null})");
   CHECK(option_of(source, "gradients.clip") == to_string(KeyFate::not_supported));
-  CHECK(word(source, "grad-clip").empty());
+  CHECK(observed_word(source, "grad-clip").empty());
 }
 
 TEST_CASE("observed plan: options that Megatron-Core sets by itself are left out",
@@ -533,9 +374,9 @@ TEST_CASE("observed plan: options that Megatron-Core sets by itself are left out
   const PlanSource source =
       observed(R"("loop": "megatron", "strategy": {"kind": "none", "ranks": 8},
       "model": {"class": "GPTModel", "built_on": "cpu"}, "batch": {"returns_cache": true})");
-  CHECK(word(source, "framework") == "megatron");
-  CHECK(word(source, "init").empty());
-  CHECK(word(source, "use-cache").empty());
+  CHECK(observed_word(source, "framework") == "megatron");
+  CHECK(observed_word(source, "init").empty());
+  CHECK(observed_word(source, "use-cache").empty());
   CHECK(option_of(source, "strategy.ranks") == to_string(KeyFate::not_supported));
 }
 
@@ -546,26 +387,27 @@ TEST_CASE("observed plan: infinite numbers of recordings of before", "[plan][sou
       "config": {"steps_per_print": Infinity, "least": -Infinity, "mean": NaN,
                  "zero_optimization": {"stage": 3, "reduce_bucket_size": 5000}}},
       "model": {"class": "says \"Infinity\" itself"}, "gradients": {"clip": Infinity})");
-  CHECK(word(source, "dp-kind") == "zero3");
-  CHECK(word(source, "reduce-bucket-size") == "5000");
-  CHECK(word(source, "grad-clip") == "1000000000000");
+  CHECK(observed_word(source, "dp-kind") == "zero3");
+  CHECK(observed_word(source, "reduce-bucket-size") == "5000");
+  CHECK(observed_word(source, "grad-clip") == "1000000000000");
 }
 
 TEST_CASE("observed plan: infinite numbers are texts", "[plan][sources]") {
-  CHECK(word(observed(R"("gradients": {"clip": "Infinity"})"), "grad-clip") == "1000000000000");
+  CHECK(observed_word(observed(R"("gradients": {"clip": "Infinity"})"), "grad-clip") ==
+        "1000000000000");
 }
 
 TEST_CASE("observed plan: weights in 4 and 8 bits", "[plan][sources]") {
   const PlanSource packed = observed(R"("model": {"parameters": {"uint8": 900, "float32": 100},
       "quantization": {"format": "nf4", "double_quant": true, "weights": "bfloat16",
       "storage": "uint8", "compute_dtype": "float16", "others": {"float32": 100}}})");
-  CHECK(word(packed, "quantize") == "nf4");
-  CHECK(word(packed, "double-quant") == "true");
-  CHECK(word(packed, "quant-compute-dtype") == "fp16");
-  CHECK(word(packed, "prepare-kbit") == "true");
-  CHECK(word(packed, "precision") == "bf16");
+  CHECK(observed_word(packed, "quantize") == "nf4");
+  CHECK(observed_word(packed, "double-quant") == "true");
+  CHECK(observed_word(packed, "quant-compute-dtype") == "fp16");
+  CHECK(observed_word(packed, "prepare-kbit") == "true");
+  CHECK(observed_word(packed, "precision") == "bf16");
   const PlanSource bytes = observed(R"("model": {"parameters": {"int8": 900, "bfloat16": 100},
       "quantization": {"format": "int8", "others": {"bfloat16": 100}}})");
-  CHECK(word(bytes, "quantize") == "int8");
-  CHECK(word(bytes, "prepare-kbit") == "false");
+  CHECK(observed_word(bytes, "quantize") == "int8");
+  CHECK(observed_word(bytes, "prepare-kbit") == "false");
 }

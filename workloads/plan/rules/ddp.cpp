@@ -75,10 +75,12 @@ constexpr std::array kDdpRules{
     Rule{[](const PlanFacts& f) { return has_zero_redundancy(f) && is_of_a_package(f); },
          "zero-redundancy with optimizer {optimizer}: simulated are torch.optim's and "
          "bitsandbytes' optimizers within it; use one of these, or omit zero-redundancy"},
-    Rule{[](const PlanFacts& f) {
-           return has_zero_redundancy(f) && f.plan->optimizer.kind == OptimizerKind::none;
-         },
-         "zero-redundancy: there is no optimizer; choose one, or omit it"},
+    Rule{
+        [](const PlanFacts& f) {
+          return has_zero_redundancy(f) && f.plan->optimizer.kind == OptimizerKind::none;
+        },
+        "zero-redundancy with optimizer none: nothing is stepped that ranks could share; choose an "
+        "optimizer, or omit zero-redundancy"},
 };
 
 }  // namespace
