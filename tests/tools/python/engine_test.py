@@ -147,6 +147,13 @@ class Scripts(unittest.TestCase):
                 ast.parse(scripts.pipeline_script(job_of))
         self.assertEqual([points(5, 2), points(7, 4)], [[0, 2, 5], [0, 1, 3, 5, 7]])
 
+    def test_a_pipeline_needs_labels(self):
+        """The attempt without labels would hide why the one with them had failed."""
+        plan = job.Plan({**PLAN, "pp": 2, "use_cache": False}, {})
+        with self.assertRaises(job.Refused) as refused:
+            readers.FRAMEWORKS["hf"](plan, dataclasses.replace(MODEL, fields='"input_ids": tokens'))
+        self.assertIn("--pp: the last stage's loss is one of labels", str(refused.exception))
+
     def test_torchtitans_registry_is_python(self):
         sizes = dict.fromkeys(("dim", "vocabulary", "layers", "heads", "kv_heads", "hidden", "head_dim", "positions", "theta",
                                "scaling", "tied"), 1)

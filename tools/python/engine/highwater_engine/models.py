@@ -34,6 +34,11 @@ class Model:
     fixes: tuple = ()       # options of the plan that its own batch decides
     sizes: frozenset = frozenset()  # of given.WORDS, those that its batch follows
 
+    @property
+    def has_labels(self):
+        """Tokens are their own labels; other examples may have none, and the loss is then something of the outputs."""
+        return not self.fields or '"labels": ' in self.fields
+
     def construct(self, dtype=None, attention=None, experts=None):
         """The expression that makes it. dtype: of the weights, as in a script; None: fp32."""
         if not self.is_transformers:

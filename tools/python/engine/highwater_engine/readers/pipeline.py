@@ -12,6 +12,8 @@ TYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 def pipeline(plan, model):
     job = common(plan, model)
+    if not model.has_labels:
+        raise Refused("--pp: the last stage's loss is one of labels, which this batch has none of; omit it")
     require_one(plan, "tp", "cp", "ep", "dp_replicate")
     plan.one_of("precision", "fp32", "bf16", "fp16")
     plan.one_of("loss", "hf")
