@@ -35,7 +35,8 @@ void mark_optimizer_targets(nn::Module& model, OptimizerKind kind) {
 }
 
 void mark_wide_states(nn::Module& model, const TrainingPlan& plan) {
-  if (!runs_trainer(plan.framework) || has_targets(plan.optimizer.kind)) {
+  const bool is_8bit = library_of(plan.optimizer.kind) == OptimizerLibrary::bitsandbytes;
+  if (!runs_trainer(plan.framework) || !is_8bit || has_targets(plan.optimizer.kind)) {
     return;
   }
   for (const nn::NamedTensor& parameter : nn::named_parameters(model)) {

@@ -16,8 +16,7 @@ struct TrainingPlan;
 void mark_optimizer_targets(nn::Module& model, OptimizerKind kind);
 
 /// transformers 5.24, trainer.py create_optimizer: embeddings keep states of 32 bit beside the 8 of
-/// an optimizer of bitsandbytes (GlobalOptimManager). They are what its optimizers have targets
-/// for; others pass over the mark.
+/// an optimizer of bitsandbytes (GlobalOptimManager), so they are what these have as targets.
 void mark_wide_states(nn::Module& model, const TrainingPlan& plan);
 
 }  // namespace highwater

@@ -241,7 +241,26 @@ std::int64_t activations_after_forward(const TrainingPlan& plan) {
   return result;
 }
 
+/// Bytes of all states that an optimizer makes in a run.
+std::int64_t states_made(const TrainingPlan& plan) {
+  std::int64_t bytes = 0;
+  for (const auto& event : generate(plan).events) {
+    const bool is_state =
+        event.kind == EventKind::alloc && event.category == Category::optimizer_state;
+    bytes += is_state ? static_cast<std::int64_t>(event.value) : 0;
+  }
+  return bytes;
+}
+
 }  // namespace
+
+TEST_CASE("generate: Trainer changes no states of Adafactor", "[workloads]") {
+  TrainingPlan plan = plan_for(gpt2_of_layers());
+  plan.optimizer.kind = OptimizerKind::adafactor_hf;
+  TrainingPlan trainer = plan;
+  trainer.framework = Framework::trainer;
+  CHECK(states_made(trainer) == states_made(plan));
+}
 
 TEST_CASE("generate: any two axes together keep the invariants", "[workloads][property]") {
   const auto list = axes();
