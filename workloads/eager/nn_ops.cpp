@@ -216,11 +216,22 @@ Tensor fused_rms_norm(const Tensor& input, const Tensor& weight) {
 
 // rms_norm_symint in ATen/native/layer_norm.cpp: types that differ have no kernel; 2.9 has the
 // first.
-Tensor rms_norm(const Tensor& input, const Tensor& weight) {
+Tensor rms_norm_as_given(const Tensor& input, const Tensor& weight) {
   constexpr Release kFused{2, 9};
   const bool has_kernel =
       input.runtime().torch >= kFused && (!weight.defined() || input.dtype() == weight.dtype());
   return has_kernel ? fused_rms_norm(input, weight) : composite_rms_norm(input, weight);
+}
+
+// Autocast computes it in fp32 since 2.12 (pull request 174824), whatever the types are.
+Tensor rms_norm(const Tensor& input, const Tensor& weight) {
+  constexpr Release kWide{2, 12};
+  if (input.runtime().torch < kWide) {
+    return rms_norm_as_given(input, weight);
+  }
+  const AutocastOp cast(input.runtime());
+  const Tensor wide_weight = cast.to_fp32(weight);
+  return rms_norm_as_given(cast.to_fp32(input), wide_weight);
 }
 
 Tensor softmax(const Tensor& self, std::int64_t /*dim*/, std::optional<DType> dtype) {

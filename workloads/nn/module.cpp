@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "workloads/eager/ops.hpp"
 #include "workloads/nn/zero3_linear.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -38,7 +39,10 @@ std::vector<NamedTensor> collect(Module& root, bool parameters) {
 
 void convert_tensor(const Tensor& tensor, DType dtype, Category category) {
   if (is_floating_point(tensor.dtype()) && tensor.dtype() != dtype) {
-    const Tensor converted = eager::to_dtype(eager::detach(tensor), dtype);
+    const bool is_on_gpu = tensor.place() == eager::Place::cuda;
+    const Tensor converted =
+        is_on_gpu ? eager::to_dtype(eager::detach(tensor), dtype)
+                  : eager::empty_on(tensor.runtime(), tensor.place(), tensor.sizes(), dtype);
     tensor->storage = converted->storage;
     tensor->dtype = dtype;
     tensor.runtime().categorize(tensor, category);

@@ -173,6 +173,17 @@ TEST_CASE("autocast casts from the last argument to the first and keeps the weig
   }
 }
 
+// The second as PyTorch 2.15 makes it; PyTorch 2.10 answers in bf16.
+TEST_CASE("autocast computes RMS norms in fp32 since 2.12", "[workloads][eager]") {
+  const auto recorded = [](Release torch) {
+    Rig rig(torch);
+    const Tensor x = rig.constant({4, 300}, kBf16);
+    return rig.record_autocast([&] { return rms_norm(x, {}); }, {});
+  };
+  CHECK(recorded({2, 11}) == "+2400 +16 -1 -0");
+  CHECK(recorded({2, 12}) == "+4800 +4800 +16 -2 -0 -1");
+}
+
 TEST_CASE("softmax, dropout, layer norm and loss", "[workloads][eager][golden]") {
   Rig rig;
   SECTION("softmax") {

@@ -40,7 +40,7 @@ inline std::string render(const RequestTrace& trace, std::size_t first) {
 /// A process whose threads have used cuBLAS before, and what its operands are made of.
 class Rig {
  public:
-  Rig() : runtime(*find_gpu("a100-80"), {2, 6}, {5, 12}) {
+  explicit Rig(Release torch = {2, 6}) : runtime(*find_gpu("a100-80"), torch, {5, 12}) {
     for (const Thread thread : {Thread::autograd, Thread::main}) {
       runtime.thread = thread;
       runtime.has_cublas_workspace() = true;

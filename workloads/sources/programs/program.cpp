@@ -125,13 +125,25 @@ std::string why_of_nobody(const SettingList& settings) {
   if (best.program == nullptr || best.first_unknown == nullptr) {
     return "none of its keys is one that a training program has";
   }
-  if (knows_half(best)) {
-    return "none of its keys says how a training program trains";
+  if (2 * best.known < best.all) {
+    return fmt::format(
+        "no file of a known program: {}, the nearest, knows {} of its {} keys, and {} is not among "
+        "them",
+        best.program->name, best.known, best.all, best.first_unknown->key);
   }
-  return fmt::format(
-      "no file of a known program: {}, the nearest, knows {} of its {} keys, and {} is not among "
-      "them",
-      best.program->name, best.known, best.all, best.first_unknown->key);
+  if (!knows_half(best)) {
+    return fmt::format(
+        "no file of a known program: {}, the nearest, knows {} of its {} sections, and {} is not "
+        "among its keys",
+        best.program->name, best.known_sections, best.sections, best.first_unknown->key);
+  }
+  if (best.unread_adapter != nullptr) {
+    return fmt::format(
+        "no file of a known program: {}, the nearest, has no key {}, which says that adapters are "
+        "trained",
+        best.program->name, best.unread_adapter->key);
+  }
+  return "none of its keys says how a training program trains";
 }
 
 }  // namespace

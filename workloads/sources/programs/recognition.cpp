@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "workloads/sources/programs/program.hpp"
 #include "workloads/sources/rules/plain_key.hpp"
@@ -50,10 +51,30 @@ bool names_model(std::string_view key) {
                              [&](std::string_view each) { return is_same_key(each, name); });
 }
 
+std::string_view section_of(std::string_view key) {
+  const std::size_t dot = key.find('.');
+  return dot == std::string_view::npos ? std::string_view{} : key.substr(0, dot);
+}
+
+/// "lora.r", "lora_rank", "peft.lora_alpha".
+bool names_adapter(std::string_view key) {
+  constexpr std::array<std::string_view, 3> kNames{"lora_r", "lora_rank", "lora_alpha"};
+  constexpr std::array<std::string_view, 3> kSections{"lora", "qlora", "peft"};
+  constexpr std::array<std::string_view, 3> kOfSections{"r", "rank", "alpha"};
+  const auto is_one_of = [](const auto& names, std::string_view word) {
+    return std::ranges::any_of(names,
+                               [&](std::string_view each) { return is_same_key(each, word); });
+  };
+  const std::string_view name = key.substr(key.rfind('.') + 1);
+  return is_one_of(kNames, name) ||
+         (is_one_of(kSections, section_of(key)) && is_one_of(kOfSections, name));
+}
+
 }  // namespace
 
 KnownShare known_share(const Program& program, const SettingList& settings) {
   KnownShare share{.program = &program};
+  std::map<std::string_view, bool> sections;  // whether one of its keys is known
   for (const Setting& setting : settings.list()) {
     if (!has_name(setting)) {
       continue;
@@ -63,10 +84,17 @@ KnownShare known_share(const Program& program, const SettingList& settings) {
     share.says_something |= is_known && rule->use != KeyRule::Use::no_effect;
     share.all += 1;
     share.known += is_known ? 1 : 0;
+    sections[section_of(setting.key)] |= is_known;
     if (!is_known && share.first_unknown == nullptr) {
       share.first_unknown = &setting;
     }
+    if (!is_known && share.unread_adapter == nullptr && names_adapter(setting.key)) {
+      share.unread_adapter = &setting;
+    }
   }
+  share.sections = sections.size();
+  share.known_sections = static_cast<std::size_t>(
+      std::ranges::count_if(sections, [](const auto& each) { return each.second; }));
   return share;
 }
 
@@ -82,11 +110,12 @@ KnownShare best_share(const SettingList& settings) {
 }
 
 bool knows_half(const KnownShare& share) {
-  return share.program != nullptr && 2 * share.known >= share.all;
+  return share.program != nullptr && 2 * share.known >= share.all &&
+         2 * share.known_sections >= share.sections;
 }
 
 bool is_recognised(const KnownShare& share) {
-  return knows_half(share) && share.says_something;
+  return knows_half(share) && share.says_something && share.unread_adapter == nullptr;
 }
 
 const Program* program_of_file(const SettingList& settings) {

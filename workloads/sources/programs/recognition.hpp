@@ -2,8 +2,9 @@
 //
 // A file says nowhere whose it is, and programs share words: "training.steps" and "metrics.*" stand
 // in files of many. So most known keys win, but only where the file has the program's own key (its
-// `mark`) and the program knows at least half of what stands there. The rest is a file of nobody
-// that is known here, and gets no verdict.
+// `mark`), the program knows at least half of what stands there and a key in half of its sections,
+// and nothing says that adapters are trained where the program has no such key. The rest is a file
+// of nobody that is known here, and gets no verdict.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,9 @@ struct KnownShare {
   std::size_t known = 0;
   std::size_t all = 0;
   const Setting* first_unknown = nullptr;
+  std::size_t known_sections = 0;  ///< "training" of "training.bf16"; keys without a dot are one
+  std::size_t sections = 0;
+  const Setting* unread_adapter = nullptr;  ///< it says that adapters are trained; unknown
   /// Whether one of the keys says more than names: "name" and "output_dir" stand in many files that
   /// are no training program's.
   bool says_something = false;
@@ -28,6 +32,7 @@ KnownShare known_share(const Program& program, const SettingList& settings);
 /// That of the program which knows most keys, among those whose mark the file has.
 KnownShare best_share(const SettingList& settings);
 
+/// Of the keys, and of the sections.
 bool knows_half(const KnownShare& share);
 
 /// Whether it is enough to say whose file it is.

@@ -115,6 +115,16 @@ bool mentions(const std::vector<std::string>& problems, const std::string& text)
 
 }  // namespace
 
+// accelerate 1.15, utils/fsdp_utils.py fsdp2_prepare_model, of a model that its script made on the
+// host.
+TEST_CASE("fsdp2: accelerate widens weights where they are", "[workloads][fsdp2]") {
+  TrainingPlan plan = sharded();
+  plan.framework = Framework::trainer;
+  plan.precision = Precision::bf16_autocast;
+  plan.init = ModelInit::cpu;
+  CHECK(peak_of(plan, Category::parameter) < 4 * (kRoot + kBlock));
+}
+
 // A block of LLaMA 160M in bf16 over 8 ranks on 108 multiprocessors of 2048 threads: 1154 thread
 // blocks a row, 3456 at a time, so two rows and two rounds each; 578 remain.
 TEST_CASE("fsdp2: since 2.8 the model's own unit is freed where the script says so", "[fsdp2]") {

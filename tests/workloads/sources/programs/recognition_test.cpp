@@ -1,4 +1,6 @@
 // Whose a file is: least share, marks, and models that a file names by a key of nobody.
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "tests/support/source_words.hpp"
@@ -49,6 +51,33 @@ TEST_CASE("recognition: less than half of known keys is nobody's file", "[plan][
                           "model_name_or_path: gpt2\n")
                       .words,
                   "batch") != nullptr);
+}
+
+// oumi's keys are found by sections; a script of somebody else's may have the same ones.
+TEST_CASE("recognition: sections that nobody knows make a file nobody's", "[plan][programs]") {
+  const std::string known =
+      "model:\n  model_name: gpt2\ndata:\n  train_path: a\n  eval_path: b\n"
+      "training:\n  per_device_train_batch_size: 1\n  learning_rate: 1e-4\n  output_dir: out\n"
+      "  optimizer: adamw_torch\n";
+  CHECK(find_word(of_yaml(known).words, "batch") != nullptr);
+  CHECK_THROWS_WITH(of_yaml(known + "chinese:\n  emoji: true\nsystem:\n  level: INFO\n"
+                                    "multigpu:\n  backend: nccl\nhooks:\n  all: true\n"),
+                    Contains("3 of its 7 sections") && Contains("chinese.emoji"));
+  CHECK_THROWS_WITH(of_yaml(known + "lora:\n  r: 16\n"),
+                    Contains("no key lora.r, which says that adapters are trained"));
+}
+
+// Megatron-LM, examples/finetune_mnli_distributed.sh
+TEST_CASE("recognition: Megatron's tasks are no pretraining of GPT", "[plan][programs]") {
+  const PlanSource source = of_line(
+      "python -m torch.distributed.launch --nproc_per_node 8 ./tasks/main.py --task MNLI "
+      "--tokenizer-type BertWordPieceLowerCase --num-layers 24 --hidden-size 1024 "
+      "--num-attention-heads 16 --micro-batch-size 8 --seq-length 512 "
+      "--max-position-embeddings 512 --fp16");
+  CHECK(model_of(source) == nullptr);
+  CHECK(std::ranges::any_of(source.keys, [](const SourceKey& key) {
+    return key.key == "num-layers" && key.lacks == "model";
+  }));
 }
 
 TEST_CASE("recognition: torchtitan's smallest model stands for no other", "[plan][programs]") {
