@@ -51,6 +51,9 @@ constexpr std::array kBuiltIn{BuiltIn{"accelerate", {1, 15}}, BuiltIn{"peft", {0
                               BuiltIn{"trl", {1, 16}},        BuiltIn{"torchtune", {0, 6}},
                               BuiltIn{"lightning", {2, 6}},   BuiltIn{"megatron-core", {0, 16}}};
 
+/// trl 1.7, trainer/sft_config.py loss_type: chunked_nll unless told otherwise, nll before.
+constexpr Release kTrlWithoutLogits{1, 7};
+
 /// Many packages are imported by others and have no part in the run.
 bool takes_part(const ObservedFacts& facts, std::string_view package) {
   const std::string loop = facts.text("loop").value_or("");
@@ -81,6 +84,10 @@ void read_release(const ObservedFacts& facts, const std::string& package,
   }
   if (std::ranges::find(kReleaseOptions, package) != kReleaseOptions.end() && release) {
     keys.use(path, version, package, to_string(*release));
+    return;
+  }
+  if (package == "trl" && release && *release < kTrlWithoutLogits) {
+    keys.use(path, version, "loss", "hf");
     return;
   }
   const auto known = std::ranges::find(kBuiltIn, package, &BuiltIn::package);

@@ -14,6 +14,11 @@ bool is_embedding(const nn::NamedTensor& parameter) {
          parameter.name.find("embedding.position_embeddings.") != std::string::npos;
 }
 
+// Their biases are updated plainly.
+bool is_weight_of_linear(const nn::NamedTensor& parameter) {
+  return parameter.layer == nn::LayerKind::linear && parameter.tensor.dim() == 2;
+}
+
 // A head is a child of the model itself, or of a chunk.
 bool is_matrix_of_layer(const nn::NamedTensor& parameter) {
   const bool is_in_layer = std::ranges::count(parameter.name, '.') > 1 &&
@@ -28,9 +33,8 @@ void mark_optimizer_targets(nn::Module& model, OptimizerKind kind) {
     return;
   }
   for (const nn::NamedTensor& parameter : nn::named_parameters(model)) {
-    parameter.tensor->is_target = kind == OptimizerKind::muon
-                                      ? is_matrix_of_layer(parameter)
-                                      : parameter.layer == nn::LayerKind::linear;
+    parameter.tensor->is_target = kind == OptimizerKind::muon ? is_matrix_of_layer(parameter)
+                                                              : is_weight_of_linear(parameter);
   }
 }
 

@@ -260,6 +260,13 @@ TEST_CASE("observed plan: packages without a part in the run have no effect", "[
   CHECK(option_of(source, "releases.deepspeed") == "no effect");
 }
 
+TEST_CASE("observed plan: SFTTrainer made logits before TRL 1.7", "[plan][sources]") {
+  CHECK(observed_word(observed(R"("loop": "SFTTrainer", "releases": {"trl": "0.12.2"})"), "loss") ==
+        "hf");
+  CHECK(observed_word(observed(R"("loop": "SFTTrainer", "releases": {"trl": "1.7.0"})"), "loss")
+            .empty());
+}
+
 TEST_CASE("observed plan: what is implied is left out", "[plan][sources]") {
   const PlanSource source = observed(R"("loop": "trainer",
       "model": {"class": "GPT2LMHeadModel", "config": {"model_type": "gpt2"}, "built_on": "cpu",

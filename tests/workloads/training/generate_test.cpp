@@ -262,6 +262,28 @@ TEST_CASE("generate: Trainer changes no states of Adafactor", "[workloads]") {
   CHECK(states_made(trainer) == states_made(plan));
 }
 
+// transformers 5.24, trainer_optimizer.py _setup_low_rank_optimizer takes module.weight alone.
+TEST_CASE("generate: GaLore projects no biases", "[workloads]") {
+  LlamaConfig config;
+  config.vocab_size = 512;
+  config.hidden_size = 128;
+  config.intermediate_size = 256;
+  config.num_hidden_layers = 1;
+  config.num_attention_heads = 4;
+  config.num_key_value_heads = 2;
+  TrainingPlan plain = plan_for({"plain", "test", config});
+  config.attention_bias = true;
+  TrainingPlan biased = plan_for({"biased", "test", config});
+  const auto states_of_biases = [&](OptimizerKind kind) {
+    plain.optimizer.kind = kind;
+    biased.optimizer.kind = kind;
+    return states_made(biased) - states_made(plain);
+  };
+  constexpr std::int64_t kBiases = 128 + 64 + 64 + 128;
+  CHECK(states_of_biases(OptimizerKind::galore_adamw) == 2 * 4 * kBiases);
+  CHECK(states_of_biases(OptimizerKind::galore_adafactor) == 4 * kBiases);
+}
+
 TEST_CASE("generate: any two axes together keep the invariants", "[workloads][property]") {
   const auto list = axes();
   for (std::size_t i = 0; i < list.size(); ++i) {

@@ -19,10 +19,11 @@ Framework framework_called(const JsonField& word) {
   return found->value;
 }
 
-/// Absent: whatever the release of PyTorch.
-std::optional<Release> first_torch(const JsonField& row) {
+/// Absent: whatever the release of `package`.
+std::optional<Release> first_release(const JsonField& row, std::string_view package) {
   const auto since = row.find("since");
-  return since ? std::optional(release_of(since->at("torch").view())) : std::nullopt;
+  const auto release = since ? since->find(package) : std::nullopt;
+  return release ? std::optional(release_of(release->view())) : std::nullopt;
 }
 
 void add_group(const JsonField& group, std::vector<FrameworkDefault>& defaults) {
@@ -32,7 +33,8 @@ void add_group(const JsonField& group, std::vector<FrameworkDefault>& defaults) 
                           .option = row.at("option").view(),
                           .word = row.at("word").view(),
                           .source = row.at("source").view(),
-                          .since_torch = first_torch(row)});
+                          .since_torch = first_release(row, "torch"),
+                          .since_transformers = first_release(row, "transformers")});
     }
   }
 }
@@ -74,9 +76,11 @@ void apply_framework(Framework framework, TrainingPlan& plan) {
 
 bool is_default_later(const TrainingPlan& plan, std::string_view option) {
   const Release torch = release_of(plan.versions.torch);
+  const Release transformers = release_of(plan.versions.transformers);
   return std::ranges::any_of(framework_defaults(), [&](const FrameworkDefault& row) {
-    return row.framework == plan.framework && row.option == option && row.since_torch &&
-           torch < *row.since_torch;
+    const bool is_later = (row.since_torch && torch < *row.since_torch) ||
+                          (row.since_transformers && transformers < *row.since_transformers);
+    return is_later && row.framework == plan.framework && row.option == option;
   });
 }
 

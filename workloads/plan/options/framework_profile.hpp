@@ -23,7 +23,8 @@ struct FrameworkDefault {
   std::string_view option;
   std::string_view word;
   std::string_view source;
-  std::optional<Release> since_torch = {};  ///< absent: with every release of PyTorch
+  std::optional<Release> since_torch = {};         ///< absent: with every release of PyTorch
+  std::optional<Release> since_transformers = {};  ///< and of transformers
 };
 
 /// The rows of all frameworks; those of one stand together.

@@ -139,6 +139,11 @@ constexpr std::array kImpliedDefaults{
                    "bf16"},
     ImpliedDefault{"precision", [](const TrainingPlan& plan) { return are_all(plan, "float16"); },
                    "fp16"},
+    ImpliedDefault{"loss",
+                   [](const TrainingPlan& plan) {
+                     return plan.framework == Framework::trl_sft && is_default_later(plan, "loss");
+                   },
+                   "hf"},
     ImpliedDefault{"keep-logits", lacks_logits, "false"},
     ImpliedDefault{"use-cache",
                    [](const TrainingPlan& plan) {

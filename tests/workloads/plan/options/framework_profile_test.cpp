@@ -75,6 +75,11 @@ TEST_CASE("framework: a default is later than the plan's PyTorch where its row s
     CHECK_FALSE(is_later(framework, "2.7", "grad-clip"));
   }
   CHECK_FALSE(is_later("hf", "2.7", "optimizer-impl"));
+  const auto loss_with = [](const char* transformers) {
+    return plan_with({{"framework", "trl-sft"}, {"transformers", transformers}}).loss.kind;
+  };
+  CHECK(loss_with("4.55") == LossKind::hf);
+  CHECK(loss_with("4.56") == LossKind::trl);
 }
 
 TEST_CASE("framework: Trainer's groups, clipping and DDP follow the run", "[plan][framework]") {

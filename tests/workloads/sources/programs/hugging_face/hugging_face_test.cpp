@@ -223,6 +223,8 @@ TEST_CASE("axolotl: a file of LoRA and one of FSDP", "[plan][sources]") {
         "fsdp2 both always amp-bf16");
   CHECK_THROWS_WITH(of_yaml("base_model: gpt2\nsequence_len: 512\nrl: dpo\n"),
                     Contains("rl dpo") && Contains("another trainer"));
+  CHECK_THROWS_WITH(of_yaml("base_model: gpt2\nsequence_len: 512\nhatchery:\n  backend: tinker\n"),
+                    Contains("hatchery.backend tinker") && Contains("another trainer"));
 }
 
 TEST_CASE("llamafactory: both versions of its file", "[plan][sources]") {
