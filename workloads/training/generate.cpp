@@ -157,6 +157,10 @@ class Training {
       context_.dtype = model_dtype(plan_.precision);
       nn::convert(*model_, context_.dtype);
     }
+    // transformers 4.46 to 5.24, trainer.py _inner_training_loop: accelerator.free_memory().
+    if (runs_trainer(plan_.framework) && plan_.training) {
+      runtime_.empty_cache();
+    }
     strategy_ = make_strategy(*model_, plan_);
     if (plan_.init == ModelInit::meta) {
       model_->init_states();

@@ -262,6 +262,21 @@ TEST_CASE("generate: Trainer changes no states of Adafactor", "[workloads]") {
   CHECK(states_made(trainer) == states_made(plan));
 }
 
+// transformers 5.24, trainer.py _inner_training_loop begins with accelerator.free_memory().
+TEST_CASE("generate: Trainer empties the cache once, before the first step", "[workloads]") {
+  TrainingPlan plan = plan_for(gpt2_of_layers());
+  const auto emptied = [&](Framework framework) {
+    plan.framework = framework;
+    std::string when;
+    for (const auto& event : generate(plan).events) {
+      when += event.kind == EventKind::empty_cache ? "c" : event.kind == EventKind::step ? "s" : "";
+    }
+    return when;
+  };
+  CHECK(emptied(Framework::trainer) == "csss");
+  CHECK(emptied(Framework::hf) == "sss");
+}
+
 // transformers 5.24, trainer_optimizer.py _setup_low_rank_optimizer takes module.weight alone.
 TEST_CASE("generate: GaLore projects no biases", "[workloads]") {
   LlamaConfig config;
