@@ -60,6 +60,22 @@ void note_precision(const TrainingPlan& plan, const OptionWords& given,
   }
 }
 
+/// Since 2.8 ProcessGroupNCCL's work holds its tensors until its watchdog has seen it end; DDP
+/// waits for futures. PyTorch 2.15 was recorded without that (tools/docs/second_answers.md).
+void note_first_buckets(const TrainingPlan& plan, std::vector<std::string>& notes) {
+  const Parallelism& p = plan.parallel;
+  const Release torch = release_of(plan.versions.torch);
+  const bool keeps = torch >= Release{2, 8} && torch < Release{2, 15};
+  if (keeps && plan.training && p.dp > 1 && p.dp_kind == DataParallel::ddp && !p.ddp.find_unused &&
+      plan.model_code != ModelCode::megatron) {
+    notes.push_back(fmt::format(
+        "PyTorch {} keeps DDP's first buckets, as large as all gradients, until NCCL's watchdog "
+        "has looked, ten times a second: if the second forward pass begins before that, the "
+        "second step takes up to so much more than is simulated",
+        plan.versions.torch));
+  }
+}
+
 PlannedRun run_of(TrainingPlan plan, const OptionWords& given) {
   PlannedRun run{std::move(plan), find_word(given, "gpu") != nullptr};
   run.words = given;
@@ -67,6 +83,7 @@ PlannedRun run_of(TrainingPlan plan, const OptionWords& given) {
     note_family_defaults(*word, run.plan.model, run.notes);
     note_published_weights(run.plan, given, run.notes);
     note_precision(run.plan, given, run.notes);
+    note_first_buckets(run.plan, run.notes);
   }
   return run;
 }
