@@ -1,7 +1,7 @@
 #include <iostream>
 #include <malloc.h>
 
-#include "tools/commands/launched_program.hpp"
+#include "tools/program/launched_program.hpp"
 #include "tools/text/standard_streams.hpp"
 #include "traces/formats/bytes/temporary_file.hpp"
 

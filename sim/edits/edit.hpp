@@ -83,6 +83,32 @@ struct RepeatStep {
   std::uint64_t times = 2;  ///< how often it happens in all
 };
 
+/// The captures of CUDA graphs (captures.hpp) in other pools, on other streams, in another order.
+struct ArrangeCaptures {
+  enum class Pools : std::uint8_t {
+    kept,
+    own,     ///< each has a pool of its own
+    one,     ///< all share one
+    listed,  ///< each of `together` shares one; the others keep theirs
+  };
+  enum class Streams : std::uint8_t {
+    kept,
+    own,  ///< each capture has streams that no other one uses
+    one,  ///< captures of a pool use the streams of the first one in it
+  };
+  enum class Order : std::uint8_t {
+    kept,
+    largest_first,  ///< by the most bytes that are live in their pools
+    smallest_first,
+    listed,  ///< as `order` has them, each as often as it is named
+  };
+  Pools pools = Pools::kept;
+  Streams streams = Streams::kept;
+  Order order_by = Order::kept;
+  std::vector<std::vector<std::size_t>> together;  ///< captures, from 0
+  std::vector<std::size_t> order;
+};
+
 /// Another run behind this one, in the same process.
 struct ThenRun {
   enum class Left : std::uint8_t {
@@ -107,9 +133,9 @@ struct BesideRun {
   Order order = Order::automatic;
 };
 
-using Edit =
-    std::variant<Preallocate, EmptyCaches, DropRecordStreams, FreeEarlier, FreeAtLastUse,
-                 MoveToStream, MoveToPool, ScaleSizes, DropStep, RepeatStep, ThenRun, BesideRun>;
+using Edit = std::variant<Preallocate, EmptyCaches, DropRecordStreams, FreeEarlier, FreeAtLastUse,
+                          MoveToStream, MoveToPool, ScaleSizes, DropStep, RepeatStep,
+                          ArrangeCaptures, ThenRun, BesideRun>;
 
 /// What an edit did, and on what it rests.
 struct EditReport {

@@ -15,6 +15,7 @@ EditReport apply(const MoveToPool& edit, EditedRun& run);
 EditReport apply(const ScaleSizes& edit, EditedRun& run);
 EditReport apply(const DropStep& edit, EditedRun& run);
 EditReport apply(const RepeatStep& edit, EditedRun& run);
+EditReport apply(const ArrangeCaptures& edit, EditedRun& run);
 EditReport apply(const ThenRun& edit, EditedRun& run);
 EditReport apply(const BesideRun& edit, EditedRun& run);
 

@@ -52,6 +52,11 @@ bool releases_memory(RecordedAction action) {
   return action == RecordedAction::segment_free || action == RecordedAction::segment_unmap;
 }
 
+/// empty_cache waits for other streams and releases memory, and does nothing else.
+bool may_be_of_empty_cache(RecordedAction action) {
+  return releases_memory(action) || action == RecordedAction::free_completed;
+}
+
 class Derivation {
  public:
   Derivation(const RecordedDevice& device, const Settings& settings, std::vector<Marker> markers)
@@ -66,10 +71,13 @@ class Derivation {
     }
     for (std::size_t i = 0; i < device_->entries.size(); ++i) {
       log_.emit_markers_until(i);
+      if (log_.is_empty_cache_called() && !may_be_of_empty_cache(device_->entries[i].action)) {
+        settle_empty_cache();
+      }
       i = walk(i);
     }
-    settle_releases();
     log_.emit_markers_until(device_->entries.size());
+    log_.is_empty_cache_called() ? settle_empty_cache() : settle_releases();
     log_.close_session();
     finish_trace();
     return std::move(log_.trace);
@@ -150,7 +158,7 @@ class Derivation {
   /// would have shown in others, or made no difference.
   [[nodiscard]] bool gives_up_pools() const {
     const auto has_users = [this](const ReleasedPool& each) { return log_.has_users(each.pool); };
-    return !pending_.pools.empty() && !pending_.releases_others &&
+    return !log_.is_empty_cache_called() && !pending_.pools.empty() && !pending_.releases_others &&
            std::ranges::all_of(pending_.pools, has_users);
   }
 
@@ -245,6 +253,16 @@ class Derivation {
       }
     }
     pending_ = {};
+  }
+
+  /// The recording names the call, so that it is known even where it found nothing to release.
+  void settle_empty_cache() {
+    if (!pending_.releases && !pending_.completes()) {
+      log_.close_session();
+      log_.emit({.kind = EventKind::empty_cache}, log_.emitted());
+    }
+    settle_releases();
+    log_.empty_cache_is_done();
   }
 
   /// Their blocks that waited for other streams are free first.

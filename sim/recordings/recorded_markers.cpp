@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "traces/capture_names.hpp"
 #include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {
 
-/// "step 3" begins step 3; any other name is a phase's.
+/// "step 3" begins step 3; a name that `highwater record` gives to nothing else is a phase's.
 Event marker_called(std::string_view name, StringTable& strings) {
   constexpr std::string_view kStep = "step ";
   if (name.starts_with(kStep)) {
@@ -16,7 +17,12 @@ Event marker_called(std::string_view name, StringTable& strings) {
       return {.value = *number, .kind = EventKind::step};
     }
   }
-  return {.value = strings.intern(name).value(), .kind = EventKind::phase};
+  if (name == "empty_cache") {
+    return {.kind = EventKind::empty_cache};
+  }
+  const bool is_capture = name == kCaptureBegins || name == kCaptureEnds;
+  return {.value = strings.intern(name).value(),
+          .kind = is_capture ? EventKind::op : EventKind::phase};
 }
 
 }  // namespace

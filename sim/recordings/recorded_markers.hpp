@@ -1,4 +1,5 @@
-// The steps and phases that a recording names, as markers of the trace that is derived from it.
+// What a recording names besides its entries, as events of the trace that is derived from it:
+// steps, phases, where captures of CUDA graphs begin and end, and calls of empty_cache.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace highwater {
 
-/// A step or phase marker that lies before an entry of its device.
+/// An event that lies before an entry of its device: a marker, or an empty_cache, whose own entries
+/// follow if it released anything.
 struct Marker {
   std::uint64_t entry = 0;
   Event event;

@@ -25,7 +25,12 @@ void RequestLog::emit_done(StreamId stream) {
 
 void RequestLog::emit_markers_until(std::size_t entry) {
   for (; next_marker_ < markers_.size() && markers_[next_marker_].entry <= entry; ++next_marker_) {
-    emit(markers_[next_marker_].event, emitted_);
+    const Event& event = markers_[next_marker_].event;
+    if (event.kind == EventKind::empty_cache) {
+      is_empty_cache_called_ = true;
+    } else {
+      emit(event, emitted_);
+    }
   }
 }
 

@@ -26,8 +26,13 @@ class RequestLog {
   /// A stream is found done; no entry says so.
   void emit_done(StreamId stream);
 
-  /// The markers that lie before entry `entry`.
+  /// The markers that lie before entry `entry`. A call of empty_cache is noted instead, since what
+  /// it released is in the entries that follow.
   void emit_markers_until(std::size_t entry);
+
+  [[nodiscard]] bool is_empty_cache_called() const { return is_empty_cache_called_; }
+
+  void empty_cache_is_done() { is_empty_cache_called_ = false; }
 
   AllocationId new_allocation(Address address);
 
@@ -61,6 +66,7 @@ class RequestLog {
   const RecordedDevice* device_;
   std::vector<Marker> markers_;
   std::size_t next_marker_ = 0;
+  bool is_empty_cache_called_ = false;
   std::vector<PrivateRange> private_ranges_;
   PoolId session_;
   std::map<PoolId, std::size_t> users_;  ///< of private pools, as the allocator counts them

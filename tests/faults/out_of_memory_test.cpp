@@ -17,7 +17,7 @@
 
 #include "tests/faults/failing_memory.hpp"
 #include "tests/support/temp_dir.hpp"
-#include "tools/commands/program.hpp"
+#include "tools/program/program.hpp"
 
 using namespace highwater;
 using namespace highwater::test;

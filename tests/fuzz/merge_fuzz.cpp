@@ -9,9 +9,9 @@
 
 #include "tests/fuzz/fuzz_input.hpp"
 #include "tests/support/temp_dir.hpp"
-#include "tools/commands/program.hpp"
 #include "tools/fleet/piece_file.hpp"
 #include "tools/fleet/run_identity.hpp"
+#include "tools/program/program.hpp"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <boost/json/fwd.hpp>
 
 #include "tools/commands/commands.hpp"
-#include "tools/commands/program.hpp"
 #include "tools/options/command_line.hpp"
+#include "tools/program/program.hpp"
 
 namespace highwater {
 

@@ -91,6 +91,10 @@ constexpr auto kCommands = std::to_array<Command>({
      "stacks.",
      "highwater export snapshot.pickle --alloc-conf expandable_segments:True --output other.pickle",
      run_export},
+    {"captures", "FILE [options]",
+     "Predicts what the CUDA graphs of a run take in other pools, on other streams and in other "
+     "orders, and what sharing saves.",
+     "highwater captures record.pickle", run_captures},
     {"reduce", "FILE --keep WHAT [--output PATH] [--script PATH] [options]",
      "Finds the shortest program that still runs out of memory, or still shows a peak or "
      "fragmentation, as a trace and as a script for PyTorch.",

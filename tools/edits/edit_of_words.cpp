@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/edits/capture_words.hpp"
 #include "tools/edits/edit_sites.hpp"
 #include "traces/parse_text.hpp"
 #include "traces/units.hpp"
@@ -33,6 +34,36 @@ Edit move(const EditWords& words, const RequestTrace& trace) {
                       *pool == "default" ? PoolId{} : PoolId{0, number_of(words, "pool", 0)}};
   }
   return MoveToStream{sites_of(words, trace), number_of(words, "stream", 0)};
+}
+
+Edit arrange_captures(const EditWords& words) {
+  using Pools = ArrangeCaptures::Pools;
+  using Order = ArrangeCaptures::Order;
+  using Lists = std::vector<std::vector<std::size_t>>;
+  ArrangeCaptures edit;
+  if (const std::string* const pools = words.find("pools")) {
+    edit.pools = *pools == "kept"  ? Pools::kept
+                 : *pools == "own" ? Pools::own
+                 : *pools == "one" ? Pools::one
+                                   : Pools::listed;
+    edit.together = parse_capture_lists(*pools).value_or(edit.together);
+  }
+  if (const std::string* const order = words.find("order")) {
+    edit.order_by = *order == "kept"       ? Order::kept
+                    : *order == "largest"  ? Order::largest_first
+                    : *order == "smallest" ? Order::smallest_first
+                                           : Order::listed;
+    for (const std::vector<std::size_t>& list : parse_capture_lists(*order).value_or(Lists{})) {
+      edit.order.insert(edit.order.end(), list.begin(), list.end());
+    }
+  }
+  if (const std::string* const streams = words.find("streams")) {
+    using Streams = ArrangeCaptures::Streams;
+    edit.streams = *streams == "own"   ? Streams::own
+                   : *streams == "one" ? Streams::one
+                                       : Streams::kept;
+  }
+  return edit;
 }
 
 Edit then(const EditWords& words, const RunReader& read) {
@@ -102,6 +133,8 @@ constexpr EditMaker kMakers[] = {
      [](const EditWords& words, const RequestTrace&, const RunReader&) -> Edit {
        return RepeatStep{number_of(words, "step", 0), number_of(words, "times", 2)};
      }},
+    {"captures", [](const EditWords& words, const RequestTrace&,
+                    const RunReader&) { return arrange_captures(words); }},
     {"then", [](const EditWords& words, const RequestTrace&,
                 const RunReader& read) { return then(words, read); }},
     {"beside", [](const EditWords& words, const RequestTrace&,

@@ -25,6 +25,9 @@ constexpr std::array kScale{EditParameter{"site", site}, EditParameter{"by", fac
 constexpr std::array kDropStep{EditParameter{"step", number, required}};
 constexpr std::array kRepeatStep{EditParameter{"step", number, required},
                                  EditParameter{"times", count}};
+constexpr std::array kCaptures{EditParameter{"pools", captures, optional, "kept own one"},
+                               EditParameter{"streams", word, optional, "kept own one"},
+                               EditParameter{"order", captures, optional, "kept largest smallest"}};
 constexpr std::array kThen{EditParameter{"file", file, required},
                            EditParameter{"left", word, optional, "freed kept"}};
 
@@ -52,6 +55,10 @@ constexpr std::array kKinds{
     EditKind{"drop_step", "drop_step:N", "step N does not happen", kDropStep},
     EditKind{"repeat_step", "repeat_step:N[,times=N]", "step N happens so many times (2) in all",
              kRepeatStep},
+    EditKind{"captures",
+             "captures:pools=own|one|1+2/3+4[,streams=own|one][,order=largest|smallest|3+1+2]",
+             "captures of CUDA graphs share a pool, and a stream, or are made in another order",
+             kCaptures},
     EditKind{"then", "then:FILE[,left=freed|kept]",
              "another recorded run follows in the same process", kThen},
     EditKind{"beside", "beside:FILE[,context=SIZE][,order=clock|start|share]",

@@ -15,14 +15,15 @@ namespace highwater {
 
 /// What a parameter takes.
 enum class EditValueKind : std::uint8_t {
-  size,    ///< 20GiB
-  amount,  ///< a size, or 0
-  number,  ///< a whole number
-  count,   ///< a whole number from 1 on
-  factor,  ///< 0.5
-  site,    ///< part of a call site's name, or a pattern with * and ?
-  pool,    ///< the number of a torch.cuda.MemPool, or default
-  word,    ///< one of `words`
+  size,      ///< 20GiB
+  amount,    ///< a size, or 0
+  number,    ///< a whole number
+  count,     ///< a whole number from 1 on
+  factor,    ///< 0.5
+  site,      ///< part of a call site's name, or a pattern with * and ?
+  pool,      ///< the number of a torch.cuda.MemPool, or default
+  word,      ///< one of `words`
+  captures,  ///< one of `words`, or lists of captures by number: 1+2/3+4
   file,
 };
 

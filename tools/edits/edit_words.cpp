@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/edits/capture_words.hpp"
 #include "traces/edit_distance.hpp"
 #include "traces/error.hpp"
 #include "traces/parse_text.hpp"
@@ -129,6 +130,11 @@ std::optional<std::string> complaint(const EditParameter& parameter, const std::
                  ? std::nullopt
                  : std::optional(
                        fmt::format("unknown; {}", suggestion(value, split(parameter.words, ' '))));
+    case EditValueKind::captures:
+      return is_word_of(parameter.words, value) || parse_capture_lists(value)
+                 ? std::nullopt
+                 : std::optional(fmt::format("write one of {}, or numbers of captures: 3+1+2",
+                                             joined(split(parameter.words, ' '))));
     case EditValueKind::site:
     case EditValueKind::file:
       return value.empty() ? std::optional<std::string>("nothing is named") : std::nullopt;

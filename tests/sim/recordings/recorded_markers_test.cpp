@@ -1,4 +1,4 @@
-// The steps and phases that a recording names become markers of the derived trace.
+// What a recording names besides its entries becomes events of the derived trace.
 #include "sim/recordings/recorded_markers.hpp"
 
 #include <catch2/catch.hpp>
@@ -25,17 +25,19 @@ Recording annotated(std::vector<Annotation> annotations) {
   return recording;
 }
 
-/// "alloc", "free", "step 0", "forward", ...
+/// "alloc", "free", "empty_cache", "step 0", "forward", "op ...", ...
 std::vector<std::string> events_of(const Recording& recording) {
   const RequestTrace trace =
       derive_requests(recording, recording.devices.front(), Settings{}).requests;
   std::vector<std::string> words;
   for (const Event& event : trace.events) {
-    words.push_back(event.kind == EventKind::step ? "step " + std::to_string(event.value)
-                    : event.kind == EventKind::phase
-                        ? std::string(trace.tables.strings[event.text()])
-                    : event.kind == EventKind::alloc ? "alloc"
-                                                     : "free");
+    words.push_back(
+        event.kind == EventKind::step    ? "step " + std::to_string(event.value)
+        : event.kind == EventKind::phase ? std::string(trace.tables.strings[event.text()])
+        : event.kind == EventKind::op    ? "op " + std::string(trace.tables.strings[event.text()])
+        : event.kind == EventKind::empty_cache ? "empty_cache"
+        : event.kind == EventKind::alloc       ? "alloc"
+                                               : "free");
   }
   return words;
 }
@@ -73,6 +75,35 @@ TEST_CASE("recorded markers: a name that only begins like a step is a phase's",
 TEST_CASE("recorded markers: the recording is followed as without them",
           "[sim][recorded_markers]") {
   const Recording recording = annotated({mark("init", 0), mark("step 0", 3), mark("data", 4)});
+  const RecordedDevice& device = recording.devices.front();
+  const DerivedTrace derived = derive_requests(recording, device, Settings{});
+  CHECK(
+      replay_as_recorded(device, derived, Settings{}, version_preset("2.6")).fidelity.is_perfect());
+}
+
+TEST_CASE("recorded markers: captures of CUDA graphs are no phases", "[sim][recorded_markers]") {
+  const Recording recording =
+      annotated({mark("cuda graph capture begins", 0), mark("cuda graph capture ends", 4)});
+  CHECK(events_of(recording) == std::vector<std::string>{"op cuda graph capture begins", "alloc",
+                                                         "free", "op cuda graph capture ends",
+                                                         "alloc", "free"});
+}
+
+TEST_CASE("recorded markers: an empty_cache that released nothing is known all the same",
+          "[sim][recorded_markers]") {
+  const Recording recording = annotated({mark("empty_cache", 2)});
+  CHECK(events_of(recording) ==
+        std::vector<std::string>{"alloc", "empty_cache", "free", "alloc", "free"});
+}
+
+TEST_CASE("recorded markers: an empty_cache is one with what it released",
+          "[sim][recorded_markers]") {
+  RecordingBuilder builder;
+  builder.segment_alloc(kSegment, 20_MiB).alloc(kSegment, 20_MiB).free(kSegment, 20_MiB);
+  builder.segment_free(kSegment, 20_MiB);
+  Recording recording = builder.take();
+  recording.annotations = {mark("empty_cache", 4)};
+  CHECK(events_of(recording) == std::vector<std::string>{"alloc", "free", "empty_cache"});
   const RecordedDevice& device = recording.devices.front();
   const DerivedTrace derived = derive_requests(recording, device, Settings{});
   CHECK(

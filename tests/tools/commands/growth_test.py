@@ -115,6 +115,17 @@ def trace(lab, entries, **options):
     return lab.make(f"{name}.trace", lambda path: write_lines(path, trace_lines(entries, **options)))
 
 
+def capture_lines(count):
+    """A run that captures as many CUDA graphs, each in a pool of its own after a warm-up."""
+    yield "conf \nframe 0 1 serve.py\tmain\nstack 0 0\na w 1048576 0 @0\n"
+    for i in range(1, count + 1):
+        yield f"a u{i} {4096 * i} 0 @0\nf u{i}\npool_begin {i}\na t{i} {8192 * i} 7 @0\na y{i} 512 7 @0\nf t{i}\npool_end {i}\n"
+
+
+def captures(lab, count):
+    return lab.make(f"captures{count}.trace", lambda path: write_lines(path, capture_lines(count)))
+
+
 def log_lines(lines, messages):
     """Of eight ranks, with messages that differ, some of them cut short."""
     for i in range(lines):
@@ -399,6 +410,7 @@ RUNS = [
     Case("export entries", 10000, lambda lab, n: ["export", snapshot(lab, n), "--to", "csv", "--output", OUT]),
     Case("export entries as a snapshot", 10000, lambda lab, n: ["export", trace(lab, n), "--to", "snapshot",
                                                               "--output", OUT]),
+    Case("captures", 300, lambda lab, n: ["captures", captures(lab, n), "--orders", "4"]),
     Case("reduce entries", 20000, lambda lab, n: ["reduce", snapshot(lab, n), "--keep", "peak>=1MiB", "--output",
                                               lab.path("reduced.hwt")]),
     Case("redact entries", 20000, lambda lab, n: ["redact", snapshot(lab, n), lab.path("redacted.hwt")]),

@@ -191,7 +191,7 @@ def lines_of(folder):
     plan = ("--gpu", "h100-80", "--engine", "model")
     traces = {"replay": (), "explain": (), "advise": (), "info": (), "report": ("--output", out / "page.html"),
               "export": ("--to", "csv", "--output", out / "csv"), "check": ("--max-reserved", "1GiB"),
-              "sweep": ("--set", "capacity=1GiB"), "reduce": ("--keep", "oom", "--output", out / "small.trace"), "diff": (folder.traces[2],),
+              "sweep": ("--set", "capacity=1GiB"), "captures": ("--orders", "3"), "reduce": ("--keep", "oom", "--output", out / "small.trace"), "diff": (folder.traces[2],),
               "redact": (out / "redacted.pickle",), "convert": (out / "converted.hwt",),
               "fit": (folder.traces[2], "--output", out / "run.hwp"), "conformance": (), "validate": ()}
     lines = {name: [(name, file, *rest) for file in folder.traces] for name, rest in traces.items()}

@@ -128,6 +128,21 @@ TEST_CASE("edits: 93 GiB become 77 as in the program that preallocates or emptie
         {{"preallocate:77GiB", "preallocate"}, {"empty_cache:step", "empty-cache"}});
 }
 
+// Captures of CUDA graphs, with what prepares them, beside a cache.
+TEST_CASE("edits: captures in other pools, streams and orders are those of the program made so",
+          "[edits][truth]") {
+  check("captures-", "-torch2.15.hwt.xz",
+        {
+            {"captures:pools=own", "none"},
+            {"captures:pools=one", "one-pool"},
+            {"captures:pools=one,streams=own", "own-streams"},
+            {"captures:pools=one,order=2+4+1+3", "order"},
+            {"captures:order=4+3+2+1", "order-own"},
+            {"captures:pools=1+2/3+4", "two-pools"},
+            {"captures:pools=one,order=1+2+2+3+4", "twice"},
+        });
+}
+
 namespace {
 
 /// `capacity`: what the first process's context left of the device; that of the other: `context`.

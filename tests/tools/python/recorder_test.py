@@ -19,8 +19,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    absent_store, answers_text, autotuning, call_stacks, deepspeed_gates, distributed, fused_backward, host_weights,
-    launchers, libraries, observed, phases, pipelines, places, progress, recorder, required_releases, routing,
+    absent_store, answers_text, autotuning, call_stacks, captures, deepspeed_gates, distributed, fused_backward,
+    host_weights, launchers, libraries, observed, phases, pipelines, places, progress, recorder, required_releases, routing,
     settings, splits, status, stuck, valid_json)
 
 
@@ -784,6 +784,34 @@ class Phases(unittest.TestCase):
         self.assertEqual(snapshot["external_annotations"], [
             {"name": "init", "stage": "START", "device": 1, "trace_index": 0, "time_us": 5},
             {"name": "step 0", "stage": "START", "device": 1, "trace_index": 2, "time_us": 6}])
+
+
+class Captures(unittest.TestCase):
+    def test_captures_are_marked_around_and_empty_cache_once_behind(self):
+        happened = []
+
+        class Graph:
+            def capture_begin(self):
+                happened.append("begin")
+
+            def capture_end(self):
+                happened.append("end")
+
+        def empty_cache():
+            happened.append("empty")
+
+        cuda = types.SimpleNamespace(CUDAGraph=Graph, empty_cache=empty_cache,
+                                     memory=types.SimpleNamespace(empty_cache=empty_cache))
+        clock = types.SimpleNamespace(now=lambda: len(happened))
+        marks = []
+        captures.mark(types.SimpleNamespace(cuda=cuda), clock, marks)
+        cuda.empty_cache()
+        graph = cuda.CUDAGraph()
+        graph.capture_begin()
+        graph.capture_end()
+        self.assertEqual(happened, ["empty", "begin", "end"])
+        self.assertEqual([(mark.name, mark.moment) for mark in marks],
+                         [(captures.EMPTY_CACHE, 1), (captures.CAPTURE_BEGIN, 1), (captures.CAPTURE_END, 3)])
 
 
 class HostWeights(unittest.TestCase):

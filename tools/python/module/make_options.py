@@ -22,7 +22,7 @@ HIDDEN = {"for", "help", "help-all", "format", "output", "model", "print-grid", 
 OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "solve": "Solve", "chance": "Chance",
            "export": "Export"}
 OF_FILE = {"replay": "Replay", "explain": "Explain", "advise": "Advise", "sweep": "Sweep", "info": "Info",
-           "diff": "Diff", "report": "Report", "reduce": "Reduce", "fit": "Fit"}
+           "diff": "Diff", "report": "Report", "captures": "Captures", "reduce": "Reduce", "fit": "Fit"}
 #: Those about many recordings.
 OF_JOB = {"scan": "Scan", "validate": "Validate"}
 #: What `sweep` takes for a plan; its class.
@@ -37,7 +37,7 @@ DRAWN = ("advise", "explain", "replay", "simulate", "sweep")
 TYPES = {"": "bool", "[=BOOL]": "bool", "[=MASK]": "bool | str", "N": "int", "R": "int", "X": "float", "NORM": "float",
          "MIB": "float", "SIZE": "int | str", "NAME|SIZE": "int | str", "N[,N...]": "int | Sequence[int]",
          "A,B": "str | Sequence[str]", "NAME[,NAME]": "str | Sequence[str]", "R|all|representative": "int | str",
-         "EDIT": "str | Sequence[str]", "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]", "DIR": "str | os.PathLike[str]",
+         "EDIT": "str | Sequence[str]", "HOW": "str | Sequence[str]", "KEY=V1,V2,...": "Mapping[str, object]", "FILE": "str | os.PathLike[str]", "DIR": "str | os.PathLike[str]",
          "SOURCE": "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]",
          "FILE|D": "str | os.PathLike[str]", "even|busiest:X|zipf:S|FILE": "str | os.PathLike[str]"}
 

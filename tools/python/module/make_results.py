@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 #: The commands whose answers the module returns, and the class of each.
-COMMANDS = {"advise": "Advise", "chance": "Chance", "diff": "Diff", "estimate": "Estimate", "explain": "Explain",
+COMMANDS = {"advise": "Advise", "captures": "Captures", "chance": "Chance", "diff": "Diff", "estimate": "Estimate", "explain": "Explain",
             "fit": "Fit", "info": "Info", "models": "Models", "plan": "Plan", "reduce": "Reduce", "replay": "Replay",
              "scaled": "Scaled", "scan": "Scan", "simulate": "Simulate", "solve": "Solve", "sweep": "Sweep",
              "validate": "Validate"}

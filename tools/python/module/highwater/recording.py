@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from highwater._keywords import (
         AdviseOptions,
+        CapturesOptions,
         DiffOptions,
         ExplainOptions,
         ExportOptions,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
         SweepOptions,
     )
     from highwater.report import Report
-    from highwater.results import Advise, Diff, Explain, Info, Reduce, Replay, Sweep
+    from highwater.results import Advise, Captures, Diff, Explain, Info, Reduce, Replay, Sweep
 
 #: A path, the bytes of a file, or what torch.cuda.memory._snapshot() or memory_snapshot() returned.
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Mapping[str, Any], Sequence[Any]]
@@ -90,6 +91,15 @@ class Recording:
 
         second = load(other)
         return Diff.of(Question("diff", (self._name, second._name), options, self._held + second._held))
+
+    def captures(self, **options: Unpack[CapturesOptions]) -> Captures:
+        """What the CUDA graphs of the run take in other pools, on other streams and in other orders.
+
+        >>> hw.load("record.pickle").captures(arrange="pools=1+2/3,streams=one")
+        """
+        from highwater.results import Captures
+
+        return Captures.of(self._question("captures", options))
 
     def reduce(self, output: str | os.PathLike[str] | None = None, **options: Unpack[ReduceOptions]) -> Reduce:
         """Finds the shortest program that still shows what `keep` names, and writes it to `output` or `script`.

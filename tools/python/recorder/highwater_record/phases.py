@@ -49,19 +49,19 @@ class Phases:
         optim.register_optimizer_step_pre_hook(lambda optimizer, *_: self._optimizer_steps(optimizer))
         optim.register_optimizer_step_post_hook(lambda *_: self._end_optimizer())
         for owner in (optim.Optimizer, torch.nn.Module):
-            _surround(owner, "zero_grad", self._begin_zero_grad, self._settle)
-        _surround(optim.Optimizer, "__init__", _nothing, self._settle)
-        _surround(torch.nn.Module, "to", _nothing, self._settle)
-        _surround(torch.autograd, "backward", self._begin_backward, self._end_backward)
-        _surround(torch.utils.data.DataLoader, "__iter__", self._settle_before_steps, _nothing)
-        after_import.after("accelerate.accelerator", lambda module: _surround(
+            surround(owner, "zero_grad", self._begin_zero_grad, self._settle)
+        surround(optim.Optimizer, "__init__", nothing, self._settle)
+        surround(torch.nn.Module, "to", nothing, self._settle)
+        surround(torch.autograd, "backward", self._begin_backward, self._end_backward)
+        surround(torch.utils.data.DataLoader, "__iter__", self._settle_before_steps, nothing)
+        after_import.after("accelerate.accelerator", lambda module: surround(
             module.Accelerator, "backward", self._begin_backward, self._end_backward))
         after_import.after("deepspeed.runtime.engine", self._watch_deepspeed)
         fused_backward.watch(lambda _: self._begin_backward(), self._end_fused_backward)
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
-            _surround(owner, "clip_grad_norm_", lambda: self._begin("clip"), _nothing)
-        after_import.after("torch.distributed.fsdp.fully_sharded_data_parallel", lambda fsdp: _surround(
-            fsdp.FullyShardedDataParallel, "clip_grad_norm_", lambda: self._begin("clip"), _nothing))
+            surround(owner, "clip_grad_norm_", lambda: self._begin("clip"), nothing)
+        after_import.after("torch.distributed.fsdp.fully_sharded_data_parallel", lambda fsdp: surround(
+            fsdp.FullyShardedDataParallel, "clip_grad_norm_", lambda: self._begin("clip"), nothing))
 
     # ---- what the hooks mean
 
@@ -154,7 +154,7 @@ class Phases:
 
     def _watch_deepspeed(self, module):
         """Its engine reduces and clips before the optimizer inside steps, and gathers parameters after that."""
-        _surround(module.DeepSpeedEngine, "backward", self._begin_backward, self._end_backward)
+        surround(module.DeepSpeedEngine, "backward", self._begin_backward, self._end_backward)
         step = module.DeepSpeedEngine.step
 
         @functools.wraps(step)
@@ -173,11 +173,11 @@ class Phases:
         self.marks.append(Mark(self._clock.now(), phase))
 
 
-def _nothing():
+def nothing():
     pass
 
 
-def _surround(owner, name, before, after):
+def surround(owner, name, before, after):
     function = getattr(owner, name)
 
     @functools.wraps(function)

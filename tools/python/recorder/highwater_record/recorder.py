@@ -10,7 +10,8 @@ import sys
 import threading
 
 from . import (
-    attributes, call_stacks, fused_backward, libraries, observed, phases, places, progress, status, stuck, valid_json)
+    attributes, call_stacks, captures, fused_backward, libraries, observed, phases, places, progress, status, stuck,
+    valid_json)
 
 
 class Recorder:
@@ -26,6 +27,7 @@ class Recorder:
         self._control = None
         self._start_history = None
         self._phases = None
+        self._captures = []    # marks of CUDA graphs, and of empty_cache
         self._attributes = None
         self._observer = None
         self._values = None
@@ -52,6 +54,7 @@ class Recorder:
         self._observer.start()
         self._phases = phases.Phases(torch, clock, self._observer)
         self._phases.start()
+        captures.mark(torch, clock, self._captures)
         if options.modules:
             self._attributes = attributes.Attributes(torch, clock)
             self._attributes.start()
@@ -176,6 +179,7 @@ class Recorder:
             self._attributes.look_at_workspaces()
             self._attributes.write(snapshot, self._phases.marks)
         phases.annotate(snapshot, self._phases.marks if self._phases else [])
+        phases.annotate(snapshot, self._captures)
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
         described = json.loads(self._options.described)
         snapshot["highwater"] = {**described, **facts, **self._plan(described)}

@@ -1,4 +1,4 @@
-#include "tools/commands/program.hpp"
+#include "tools/program/program.hpp"
 
 #include <exception>
 #include <new>

@@ -1,13 +1,13 @@
-#include "tools/commands/launched_program.hpp"
+#include "tools/program/launched_program.hpp"
 
 #include <algorithm>
 #include <array>
 #include <sstream>
 
 #include "sim/replay/parallel.hpp"
-#include "tools/commands/program.hpp"
 #include "tools/fleet/crew.hpp"
 #include "tools/fleet/launcher.hpp"
+#include "tools/program/program.hpp"
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {
