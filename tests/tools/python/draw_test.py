@@ -12,8 +12,10 @@ import unittest.mock
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools" / "python"))
 
+from measure.case_fields import CaseError  # noqa: E402
 from measure.draw import drawn, plan_rows, results, table  # noqa: E402
 from measure.draw.loops import LOOPS, Plans  # noqa: E402
+from measure.user_scripts import verdicts  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 echo "$*" >> "{log}"
@@ -180,6 +182,46 @@ class Table(unittest.TestCase):
     def test_what_could_not_be_compared_is_listed(self):
         result = {"case": self.result(1, 1)["case"], "error": "record: note: the script ended"}
         self.assertIn("case1", table.report([result], "markdown"))
+
+
+
+class UserScripts(unittest.TestCase):
+    """`measure scripts`: what an answer about a script is worth."""
+    RECORDED = {"allocated": 1000, "reserved": 2000}
+
+    def kind(self, allocated, reserved, **answer):
+        answer = {"peak": {"allocated": allocated, "reserved": reserved}, "told": False, "spellings": [], **answer}
+        return verdicts.kind_of({"recorded": self.RECORDED, "typed": answer}, "typed")
+
+    def test_the_worse_of_both_figures_counts(self):
+        self.assertEqual(self.kind(1000, 2002), "exact")
+        self.assertEqual(self.kind(1000, 2018), "near")
+        self.assertEqual(self.kind(1000, 2100), "off")
+
+    def test_what_an_answer_says_of_itself(self):
+        self.assertEqual(self.kind(1100, 2000, told=True), "told")
+        self.assertEqual(self.kind(1100, 2000, spellings=[{"allocated": 1000, "reserved": 2000}]), "both")
+        self.assertEqual(self.kind(1100, 2000, spellings=[{"allocated": 1000, "reserved": 2100}]), "off")
+        self.assertEqual(self.kind(1000, 2000, replayed=True), "replayed")
+
+    def test_what_has_no_answer(self):
+        self.assertEqual(verdicts.kind_of({"recorded": self.RECORDED, "from": {"refused": "no model"}}, "from"), "refused")
+        self.assertEqual(verdicts.kind_of({"error": "died"}, "from"), "error")
+
+    def test_answers_of_simulate(self):
+        peak = {"allocated_bytes": 1, "reserved_bytes": 2, "active_bytes": 1, "requested_bytes": 1}
+        plain = verdicts.answer_of({"peak": peak, "recording": {"is_explained": False}, "spellings": [{"peak": peak}]})
+        self.assertEqual(plain, {"peak": {"allocated": 1, "reserved": 2}, "told": True, "spellings": [{"allocated": 1, "reserved": 2}]})
+        self.assertTrue(verdicts.answer_of({"devices": [{"peak": peak}]})["replayed"])
+
+    def test_a_script_says_what_is_typed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "train.py"
+            script.write_text("import torch\n# typed: --model {script}:make --batch 8\n")
+            self.assertEqual(verdicts.typed_words(script), ["--model", f"{script.resolve()}:make", "--batch", "8"])
+            script.write_text("import torch\n")
+            with self.assertRaisesRegex(CaseError, "has no line '# typed:"):
+                verdicts.typed_words(script)
 
 
 if __name__ == "__main__":

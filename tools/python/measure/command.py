@@ -8,6 +8,7 @@
   plans    plans over all strategies, by both engines, or beside scripts written by hand
   draw     cases drawn at random, as their users write them: `highwater record` beside `highwater simulate`
   scaling  programs of others, fitted by `highwater fit` at small sizes, beside recordings of 4 to 16 times as much
+  scripts  scripts of your own, recorded beside what is told of them
   architectures  architectures of transformers, drawn at random: `--engine auto`, beside recordings of its scripts
 
 Programs for other frameworks use record_main(): the same options with their own train().
@@ -29,6 +30,7 @@ from .index import Index, part_of
 from .installations import InstallError
 from .plans import command as plans
 from .scaling import command as scaling
+from .user_scripts import command as user_scripts
 
 HERE = Path(__file__).resolve().parent
 LISTS = (HERE / "cases" / "first.json", HERE / "cases" / "matrix.json")
@@ -240,6 +242,7 @@ def make_parser(description, is_whole):
         plans.add_options(commands.add_parser("plans", help="run plans over all strategies by both engines"))
         draw.add_options(commands.add_parser("draw", help="record random cases and compare what one types first"))
         scaling.add_options(commands.add_parser("scaling", help="fit programs to small recordings and predict large ones"))
+        user_scripts.add_options(commands.add_parser("scripts", help="record scripts and compare what is told of them"))
         architectures.add_options(commands.add_parser("architectures", help="run random architectures of transformers, and "
                                                                             "record the same scripts"))
     return parser
@@ -259,6 +262,8 @@ def run_command(options, program, defaults, script, forks):
             return draw.run(options)
         if options.command == "scaling":
             return scaling.run(options)
+        if options.command == "scripts":
+            return user_scripts.run(options)
         if options.command == "architectures":
             return architectures.run(options)
         if options.command == "device":

@@ -1,0 +1,84 @@
+"""What an answer about a script is worth: by the worse error of allocated and reserved, and by what it says of itself."""
+
+import re
+import shlex
+
+from ..case_fields import CaseError
+from ..draw.results import FIGURES, peaks_of, recorded_peak
+from ..draw.table import percent
+
+EXACT, NEAR = 0.001, 0.01
+TYPED = re.compile(r"^# typed: (.*)$", re.MULTILINE)
+KINDS = {
+    "exact": "within 0.1 %",
+    "near": "within 1 %",
+    "both": "both spellings named, one of them within 1 %",
+    "replayed": "the recorded run itself, for which alone it holds",
+    "told": "off, and said so",
+    "off": "off without a word",
+    "refused": "refused",
+    "error": "not recorded",
+}
+
+
+def typed_words(script):
+    """@raises CaseError"""
+    line = TYPED.search(script.read_text())
+    if line is None:
+        raise CaseError(f"{script}: has no line '# typed: --model ...'")
+    return [word.replace("{script}", str(script.resolve())) for word in shlex.split(line.group(1))]
+
+
+def answer_of(report):
+    """The parts of a `simulate` answer that say how true it is."""
+    if "devices" in report:  # the recording, replayed
+        return {"peak": peaks_of(recorded_peak(report)), "replayed": True}
+    check = report.get("recording")
+    return {"peak": peaks_of(report["peak"]), "told": check is not None and not check["is_explained"],
+            "spellings": [peaks_of(each["peak"]) for each in report.get("spellings") or ()]}
+
+
+def errors(peak, recorded):
+    return [peak[figure] / recorded[figure] - 1 for figure in FIGURES]
+
+
+def worst(peak, recorded):
+    return max(map(abs, errors(peak, recorded)))
+
+
+def kind_of(result, name):
+    """One of KINDS. name: "from" or "typed"."""
+    if "recorded" not in result:
+        return "error"
+    answer = result[name]
+    if "refused" in answer:
+        return "refused"
+    error = worst(answer["peak"], result["recorded"])
+    if answer.get("replayed"):
+        return "replayed" if error <= EXACT else "off"
+    if error <= NEAR:
+        return "exact" if error <= EXACT else "near"
+    if answer["told"]:
+        return "told"
+    is_named = any(worst(peak, result["recorded"]) <= NEAR for peak in answer["spellings"])
+    return "both" if is_named else "off"
+
+
+def summary_rows(results):
+    counts = {name: [kind_of(result, name) for result in results] for name in ("from", "typed")}
+    return [["", "--from its recording", "typed first"]] + [
+        [f"{kind} ({means})", *(str(counts[name].count(kind)) for name in ("from", "typed"))]
+        for kind, means in KINDS.items() if any(kind in kinds for kinds in counts.values())]
+
+
+def cell(result, name):
+    answer = result.get(name, {})
+    if "peak" not in answer:
+        return answer.get("refused") or result.get("error", "")
+    return " / ".join(percent(error) for error in errors(answer["peak"], result["recorded"]))
+
+
+def script_rows(results):
+    return [["script", "--from", "allocated / reserved", "typed", "allocated / reserved"]] + [
+        [result["name"], kind_of(result, "from"), cell(result, "from"), kind_of(result, "typed"), cell(result, "typed")]
+        for result in results]
