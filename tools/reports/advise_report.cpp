@@ -1,6 +1,7 @@
 #include "tools/reports/advise_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -185,15 +186,16 @@ std::string advice_verdict(const AdviceReport& report) {
 namespace {
 
 boost::json::object advice_json(const AdviceReport& report) {
-  boost::json::object object{{"subject", valid_utf8(report.workload.name)},
-                             {"device", report.workload.replay.device},
-                             {"verdict", valid_utf8(advice_verdict(report))},
-                             {"trusted", !report.trust.why_not},
-                             {"addresses_matched", share_json(report.trust.addresses)},
-                             {"segment_events_matched", share_json(report.trust.segment_events)},
-                             {"final_segments_matched", share_json(report.trust.final_segments)},
-                             {"peak_error", report.trust.peak_error},
-                             {"steps", report.steps}};
+  boost::json::object object{
+      {"subject", valid_utf8(report.workload.name)},
+      {"device", report.workload.replay.device},
+      {"verdict", valid_utf8(advice_verdict(report))},
+      {"trusted", !report.trust.why_not},
+      {"addresses_matched", share_json(report.trust.addresses)},
+      {"segment_events_matched", share_json(report.trust.segment_events)},
+      {"final_segments_matched", share_json(report.trust.final_segments)},
+      {"own_settings_error", share_json(report.workload.replay.own_settings_error)},
+      {"steps", report.steps}};
   object["advice"] = nullptr;
   if (report.advice) {
     const Advice& advice = *report.advice;
@@ -210,7 +212,8 @@ boost::json::object advice_json(const AdviceReport& report) {
   return object;
 }
 
-std::string trust_sentence(const Trustworthiness& trust) {
+std::string trust_sentence(const AdviceReport& report) {
+  const Trustworthiness& trust = report.trust;
   if (!trust.addresses && !trust.segment_events) {  // the state alone always comes out again
     return "fidelity: nothing to compare";
   }
@@ -218,10 +221,12 @@ std::string trust_sentence(const Trustworthiness& trust) {
       "fidelity: the model reproduces {}, {}, {}; the peak of the replayed requests is {:.2f} % "
       "off",
       matched(trust.addresses, "addresses"), matched(trust.segment_events, "segment events"),
-      matched(trust.final_segments, "final segments"), 100 * trust.peak_error);
+      matched(trust.final_segments, "final segments"),
+      100 * std::abs(report.workload.replay.own_settings_error.value_or(0)));
 }
 
 void add_device(const AdviceReport& device, std::size_t top, Report& report) {
+  add_first_line(device.workload.replay, report);
   report.line(fmt::format("{}, device {}", device.workload.name, device.workload.replay.device));
   report.line(advice_verdict(device));
   if (device.advice) {
@@ -231,11 +236,9 @@ void add_device(const AdviceReport& device, std::size_t top, Report& report) {
     }
     report.table(trial_table(device, top), Gap::before);
   }
-  for (const std::string& note : replay_notes(device.workload.replay)) {
-    report.line("note: " + note);
-  }
+  add_notes(device.workload.replay, report);
   if (device.workload.fidelity) {
-    report.line(trust_sentence(device.trust));
+    report.line(trust_sentence(device));
   }
   report.line(device.workload.trust());
 }

@@ -280,7 +280,11 @@ struct Members<ExplainedDevice> {
                                                           "what changes from step to step"),
       member<[](const Device& d) { return to_conf(d.of->workload.options.settings); }>(
           "settings", "PYTORCH_CUDA_ALLOC_CONF of the replay"),
-      member<[](const Device& d) { return explain_notes(*d.of); }>(
+      member_if_known<[](const Device& d) { return d.of->workload.replay.own_settings_error; }>(
+          "own_settings_error",
+          "of a recording: what its requests under the recorded settings come to, / recorded peak "
+          "reserved - 1"),
+      member<[](const Device& d) { return replay_notes(d.of->workload.replay); }>(
           "notes", "what a reader of the numbers should know"),
       member<[](const Device& d) { return d.of->workload.trust(); }>(
           "trust", "how far the answer can be trusted, in a sentence"),

@@ -226,6 +226,7 @@ MetricList explanation_metrics(const Explanation& e) {
 }
 
 void add_explanation(const Explanation& e, std::size_t top, Report& report) {
+  add_first_line(e.workload.replay, report);
   report.line(fmt::format("{}, device {}", e.workload.name, e.workload.replay.device));
   report.line(explain_verdict(e));
   if (e.oom) {
@@ -237,7 +238,7 @@ void add_explanation(const Explanation& e, std::size_t top, Report& report) {
     report.items("The state when the snapshot was taken", state_lines(e));
     report.table(holder_table("Who holds memory", e.holders, top), Gap::before);
   }
-  report.items("Notes", explain_notes(e));
+  report.items("Notes", notes_below(e.workload.replay));
   report.line("");
   report.line(e.workload.trust());
 }

@@ -1,7 +1,6 @@
 #include "tools/reports/explain_sentences.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -345,21 +344,6 @@ std::vector<std::string> growth_lines(const Explanation& e, std::size_t top) {
                                 to_iec(e.growth.pending_bytes)));
   }
   return lines;
-}
-
-std::vector<std::string> explain_notes(const Explanation& e) {
-  std::vector<std::string> notes = replay_notes(e.workload.replay);
-  const auto recorded = static_cast<double>(e.workload.replay.result.peak.reserved.count());
-  const auto own = static_cast<double>(e.bars.own.reserved.count());
-  const double error = recorded > 0 ? own / recorded - 1 : 0;
-  if (e.workload.has_history() && e.workload.replay.fidelity && !e.bars.own.ran_out &&
-      std::abs(error) > 0.01) {
-    notes.push_back(fmt::format(
-        "bars, pinned memory and steps come from a replay of the requests alone: its peak "
-        "reserved is {}, {} from the recorded one{}",
-        to_iec(e.bars.own.reserved), percent_text(error), why_replay_differs(e.workload)));
-  }
-  return notes;
 }
 
 std::vector<PlaceHolder> freed_sites(const Workload& workload, const FreedBlocks& freed) {

@@ -27,9 +27,6 @@ std::vector<std::string> state_lines(const Explanation& explanation);
 /// Growth from step to step, forecast, leaks and pending frees; `top` of each.
 std::vector<std::string> growth_lines(const Explanation& explanation, std::size_t top);
 
-/// Those of the replay, and how far a replay of the requests alone is from what was recorded.
-std::vector<std::string> explain_notes(const Explanation& explanation);
-
 /// The blocks of a counterfactual by place, largest first.
 std::vector<PlaceHolder> freed_sites(const Workload& workload, const FreedBlocks& freed);
 

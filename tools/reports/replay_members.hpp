@@ -205,8 +205,8 @@ struct Members<DeviceReplay> {
                                        "whether the recording's ring buffer had overflowed"),
       member_if_known<&DeviceReplay::own_settings_error>(
           "own_settings_error",
-          "of a recording under other settings: what its requests under the recorded ones come to, "
-          "/ recorded peak reserved - 1",
+          "of a recording under other settings, or edited: what its requests under the recorded "
+          "ones come to, / recorded peak reserved - 1",
           "error under the recorded settings"),
       member_if_known<&DeviceReplay::fidelity>(
           "fidelity", "the recording replayed as it was, compared decision by decision"),

@@ -122,6 +122,7 @@ Table replay_lines(const std::vector<DeviceReplay>& replays) {
 }
 
 void add_replay(const DeviceReplay& replay, Report& report) {
+  add_first_line(replay, report);
   report.text(decision_lines(replay));
   MetricList metrics = replay_metrics(replay);
   metrics.title = fmt::format("Device {}", replay.device);
@@ -132,9 +133,7 @@ void add_replay(const DeviceReplay& replay, Report& report) {
     report.line(fmt::format("first divergence: device_traces[{}][{}]: {}", replay.device,
                             first.entry, first.description));
   }
-  for (const std::string& note : replay_notes(replay)) {
-    report.line("note: " + note);
-  }
+  add_notes(replay, report);
   report.line(trust_line(replay));
 }
 

@@ -9,6 +9,7 @@
 #include "allocator/settings/constants.hpp"
 #include "tools/reports/edit_report.hpp"
 #include "tools/reports/replay_members.hpp"
+#include "tools/studies/runs/own_settings.hpp"
 #include "tools/text/safe_text.hpp"
 
 namespace highwater {
@@ -81,7 +82,27 @@ boost::json::object replay_json(const DeviceReplay& replay) {
   return object_json(ListedReplay{&replay});
 }
 
+void add_first_line(const DeviceReplay& replay, Report& report) {
+  if (const std::optional<std::string> line = uncertainty(replay)) {
+    report.paragraph(*line);
+  }
+}
+
+void add_notes(const DeviceReplay& replay, Report& report) {
+  for (const std::string& note : notes_below(replay)) {
+    report.line("note: " + note);
+  }
+}
+
 std::vector<std::string> replay_notes(const DeviceReplay& replay) {
+  std::vector<std::string> notes = notes_below(replay);
+  if (const std::optional<std::string> first = uncertainty(replay)) {
+    notes.insert(notes.begin(), *first);
+  }
+  return notes;
+}
+
+std::vector<std::string> notes_below(const DeviceReplay& replay) {
   std::vector<std::string> notes =
       replay.edited ? edit_notes(*replay.edited) : std::vector<std::string>{};
   notes.insert(notes.end(), replay.notes.begin(), replay.notes.end());

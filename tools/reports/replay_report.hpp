@@ -7,6 +7,7 @@
 
 #include "tools/studies/runs/replay_run.hpp"
 #include "tools/text/metrics.hpp"
+#include "tools/text/report.hpp"
 
 namespace highwater {
 
@@ -17,8 +18,15 @@ MetricList replay_metrics(const DeviceReplay& replay);
 /// the first failures only: `ooms_listed` of `counts.ooms`.
 boost::json::object replay_json(const DeviceReplay& replay);
 
-/// What a reader of the numbers should know, one line each.
+/// What a reader of the numbers should know, one sentence each; first that a what-if is uncertain.
 std::vector<std::string> replay_notes(const DeviceReplay& replay);
+
+/// Those that people read below the numbers; that a what-if is uncertain is the first line of all.
+std::vector<std::string> notes_below(const DeviceReplay& replay);
+
+/// Both as lines of a report.
+void add_first_line(const DeviceReplay& replay, Report& report);
+void add_notes(const DeviceReplay& replay, Report& report);
 
 /// The account of each failed allocation, for people.
 std::string describe_ooms(const DeviceReplay& replay);

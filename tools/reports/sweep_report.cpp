@@ -225,11 +225,10 @@ boost::json::array best_runs(const std::vector<Sweep>& sweeps) {
 }
 
 void add_sweep(const Sweep& sweep, std::size_t top, Report& report) {
+  add_first_line(sweep.workload.replay, report);
   report.table(sweep_table(sweep, top));
   report.text(sweep_conclusion(sweep) + "\n");
-  for (const std::string& note : replay_notes(sweep.workload.replay)) {
-    report.line("note: " + note);
-  }
+  add_notes(sweep.workload.replay, report);
   report.line(sweep.workload.trust());
   report.line(sweep_count(sweep));
   report.csv([&] { return sweep_table(sweep, sweep.runs.size()); });

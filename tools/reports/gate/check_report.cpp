@@ -77,8 +77,10 @@ void add_lines(const CheckResult& result, const std::vector<CheckRow>& rows, Rep
 }
 
 void add_device(const CheckResult& result, const CheckedDevice& device, Report& report) {
+  add_first_line(device.workload.replay, report);
   add_lines(result, rows_of(device), report);
-  for (const std::string& note : notes_of(device)) {
+  add_notes(device.workload.replay, report);
+  for (const std::string& note : device.notes) {
     report.line("note: " + note);
   }
   report.line(device.workload.trust());

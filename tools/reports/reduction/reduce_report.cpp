@@ -121,9 +121,7 @@ std::string reduce_report(const ReducedRun& run, const ReducedFiles& files, Outp
     report.line(fmt::format("{}: the same in PyTorch; without a GPU: {}", files.script,
                             record_line(run, files.script)));
   }
-  for (const std::string& note : replay_notes(run.workload.replay)) {
-    report.line("note: " + note);
-  }
+  add_notes(run.workload.replay, report);
   report.line(run.workload.trust());
   report.value("subject", valid_utf8(run.workload.name));
   report.json("device", [&] { return run.workload.replay.device; });

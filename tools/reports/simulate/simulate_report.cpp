@@ -137,9 +137,7 @@ void add_closing(const SimulationReport& simulated, Report& report) {
   report.text(outside_line(simulation));
   report.paragraph();
   report.text(missing_bridges(simulated) + failure_text(simulation));
-  for (const std::string& note : replay_notes(simulation.replay)) {
-    report.line("note: " + note);
-  }
+  add_notes(simulation.replay, report);
   report.line(simulation_trust_line(simulation));
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/studies/runs/own_settings.hpp"
 #include "tools/text/progress_line.hpp"
 
 namespace highwater {
@@ -21,6 +22,11 @@ bool is_low(const std::optional<double>& share) {
 
 std::string percent(const std::optional<double>& share) {
   return fmt::format("{:.0f} %", 100 * share.value_or(1));
+}
+
+/// How far the peak of the replayed requests is off.
+double peak_error(const Workload& workload) {
+  return std::abs(workload.replay.own_settings_error.value_or(0));
 }
 
 std::optional<std::string> why_not(const Workload& workload, const Trustworthiness& trust) {
@@ -45,11 +51,11 @@ std::optional<std::string> why_not(const Workload& workload, const Trustworthine
         "are missing, or entries and segments are not from the same run",
         percent(trust.final_segments));
   }
-  if (trust.peak_error > kMostPeakError) {
-    const std::string_view why = why_replay_differs(workload);
+  if (const double error = peak_error(workload); error > kMostPeakError) {
+    const std::string_view why = why_replay_differs(workload.replay);
     return fmt::format(
         "the peak of the replayed requests differs from the recorded one by {:.0f} %{}{}",
-        100 * trust.peak_error, why, why.empty() ? "" : "; record from the start");
+        100 * error, why, why.empty() ? "" : "; record from the start");
   }
   return std::nullopt;
 }
@@ -61,30 +67,27 @@ Trustworthiness trustworthiness(const Workload& workload) {
     trust.addresses = share(f.alloc_addresses_matched, f.alloc_addresses_compared);
     trust.segment_events = share(f.segment_events_matched, f.segment_events_recorded);
     trust.final_segments = share(f.final_segments_matched, f.final_segments_compared);
-    const auto recorded = static_cast<double>(f.peak_reserved_recorded.count());
-    const auto replayed =
-        static_cast<double>(replay(*workload.trace, *workload.as_recorded).peak.reserved.count());
-    trust.peak_error = recorded > 0 ? std::abs(replayed / recorded - 1) : 0;
   }
   trust.why_not = why_not(workload, trust);
   return trust;
 }
 
-Bytes noise_of(const Workload& workload, const Trustworthiness& trust) {
+Bytes noise_of(const Workload& workload) {
   const double peak = static_cast<double>(workload.replay.result.peak.reserved.count());
-  return Bytes{static_cast<std::uint64_t>(peak * std::max(kLeastGain, 2 * trust.peak_error))};
+  return Bytes{static_cast<std::uint64_t>(peak * std::max(kLeastGain, 2 * peak_error(workload)))};
 }
 
 }  // namespace
 
 AdviceReport advise(Workload workload) {
   AdviceReport report;
+  check_itself(workload);
   report.trust = trustworthiness(workload);
   report.steps = steps_of(workload).steps.size();
   if (!report.trust.why_not) {
     const ProgressLine progress("settings");
     report.advice =
-        search_settings(*workload.trace, workload.options, noise_of(workload, report.trust),
+        search_settings(*workload.trace, workload.options, noise_of(workload),
                         [&](std::size_t tried, std::size_t known) { progress.show(tried, known); });
   }
   report.workload = std::move(workload);

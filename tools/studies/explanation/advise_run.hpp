@@ -18,7 +18,6 @@ struct Trustworthiness {
   std::optional<double> addresses;  ///< share of recorded addresses that were reproduced, if any
   std::optional<double> segment_events;  ///< the same of segment entries
   std::optional<double> final_segments;  ///< the same of segments of the snapshot
-  double peak_error = 0;                 ///< |peak reserved of the free replay / recorded - 1|
   std::optional<std::string> why_not;    ///< why nothing is advised
 };
 

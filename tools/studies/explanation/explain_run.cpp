@@ -92,6 +92,9 @@ Explanation explain(Workload workload) {
 
 Explanation explain(Workload workload, Steps steps) {
   Explanation result;
+  if (workload.has_history()) {
+    check_itself(workload);
+  }
   const RequestTrace& trace = *workload.trace;
   const ProgressLine progress(kAnalyses, "analyses");
   result.steps = std::move(steps);

@@ -1,13 +1,12 @@
 #include "tools/studies/runs/replay_run.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_describe.hpp"
 #include "sim/recordings/recorded_requests.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "tools/files/file_settings.hpp"
+#include "tools/studies/runs/own_settings.hpp"
 #include "traces/error.hpp"
 #include "traces/release.hpp"
 
@@ -75,34 +74,6 @@ void keep_recorded_limit(RecordedReplay& recorded, const ReplayRequest& request)
       to_iec(recorded.limit->at_least)));
 }
 
-constexpr double kErrorTold = 0.01;
-
-/// The requests of a recording under its own settings, as other settings are asked.
-void compare_with_itself(RecordedReplay& recorded) {
-  ReplayOptions own;
-  own.settings = recorded.settings;
-  own.version = recorded.replay.version;
-  if (recorded.limit) {
-    bound_as_shown(*recorded.limit, own);
-  }
-  const ReplayResult result = highwater::replay(recorded.requests(), own);
-  const auto known =
-      static_cast<double>(recorded.as_recorded.fidelity.peak_reserved_recorded.count());
-  if (known == 0) {
-    return;
-  }
-  const double error = static_cast<double>(result.peak.reserved.count()) / known - 1;
-  recorded.replay.own_settings_error = error;
-  if (std::abs(error) > kErrorTold) {
-    recorded.replay.notes.insert(
-        recorded.replay.notes.begin(),
-        fmt::format("under the recorded settings the same requests reserve {:.1f} % {} than was "
-                    "recorded, since a recording does not tell all: these figures are uncertain by "
-                    "as much",
-                    100 * std::abs(error), error > 0 ? "more" : "less"));
-  }
-}
-
 }  // namespace
 
 void model_release(const std::string& release, DeviceReplay& replay) {
@@ -159,6 +130,16 @@ RequestTrace RecordedReplay::requests() const {
   return recorded_requests(derived, as_recorded.empty_caches);
 }
 
+ReplayOptions RecordedReplay::own_options() const {
+  ReplayOptions options;
+  options.settings = settings;
+  options.version = version;
+  if (limit) {
+    bound_as_shown(*limit, options);
+  }
+  return options;
+}
+
 RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice& device,
                                const std::string& name, const ReplayRequest& request) {
   RecordedReplay recorded_replay;
@@ -178,6 +159,7 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
   replay.memory_fraction = request.memory.memory_fraction;
   require_capacity_for_fraction(replay);
   recorded_replay.settings = recorded;
+  recorded_replay.version = &preset_of(recording);
   const DerivedTrace& derived = recorded_replay.derived =
       derive_requests(recording, device, recorded);
   FidelityReplay& as_recorded = recorded_replay.as_recorded =
@@ -197,8 +179,10 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
     keep_recorded_limit(recorded_replay, request);
     ReplayOptions options = options_of(replay, AddressPolicy::never_reuse);
     options.decisions = request.decisions;
-    replay.result = highwater::replay(recorded_replay.requests(), options);
-    compare_with_itself(recorded_replay);
+    const RequestTrace requests = recorded_replay.requests();
+    replay.result = highwater::replay(requests, options);
+    replay.own_settings_error =
+        own_settings_error(requests, recorded_replay.own_options(), as_recorded.fidelity);
     if (derived.report.failed_requests != 0) {
       replay.notes.push_back(fmt::format(
           "{} requests ran out of memory in the recording; each is asked for again and freed at "

@@ -43,8 +43,7 @@ struct DeviceReplay {
   ReplayResult result;
   std::optional<Fidelity> fidelity;            ///< recordings under their own settings only
   std::optional<DerivationReport> derivation;  ///< recordings only
-  /// Of recordings under other settings: peak reserved of their requests under their own, which
-  /// shows what those leave open, / recorded - 1.
+  /// Of recordings that a what-if was asked of (own_settings.hpp).
   std::optional<double> own_settings_error;
   Settings settings;
   const VersionPreset* version = nullptr;
@@ -72,9 +71,14 @@ Settings settings_from_command_line(const std::string& conf, const VersionPreset
 struct RecordedReplay {
   DeviceReplay replay;
   DerivedTrace derived;
-  FidelityReplay as_recorded;  ///< without its result, if `replay` has it
-  Settings settings;           ///< the recorded process's own
+  FidelityReplay as_recorded;              ///< without its result, if `replay` has it
+  Settings settings;                       ///< the recorded process's own ...
+  const VersionPreset* version = nullptr;  ///< ... and its release
   std::optional<RecordedLimit> limit;
+
+  /// For a replay of `requests()` as the recorded process ran, within the limit that its failure
+  /// shows.
+  [[nodiscard]] ReplayOptions own_options() const;
 
   /// The requests alone, for replays under other settings; older blocks come first.
   [[nodiscard]] RequestTrace requests() const;

@@ -10,6 +10,7 @@
 #include "tools/edits/edit_of_words.hpp"
 #include "tools/engine/engine.hpp"
 #include "tools/files/input.hpp"
+#include "tools/studies/runs/own_settings.hpp"
 #include "tools/studies/runs/rank_peaks.hpp"
 #include "tools/studies/runs/simulate_run.hpp"
 #include "tools/studies/runs/trust_line.hpp"
@@ -39,17 +40,6 @@ void apply_recorded_limit(Workload& workload, const MemoryRequest& memory) {
   if (workload.limit && !memory.has_limit()) {
     bound_as_shown(*workload.limit, workload.options);
   }
-}
-
-/// The recorded process's own settings, and the limit that its failure shows.
-ReplayOptions recorded_options(const RecordedReplay& recorded) {
-  ReplayOptions options;
-  options.settings = recorded.settings;
-  options.version = recorded.replay.version;
-  if (recorded.limit) {
-    bound_as_shown(*recorded.limit, options);
-  }
-  return options;
 }
 
 /// The replay of a recording that follows it, to be carried out again.
@@ -102,7 +92,7 @@ Workload workload_of(const std::shared_ptr<Recording>& recording, RecordedDevice
   const auto derived = std::make_shared<DerivedTrace>(std::move(recorded.derived));
   Workload workload;
   workload.name = name;
-  workload.as_recorded = recorded_options(recorded);
+  workload.as_recorded = recorded.own_options();
   workload.replay = std::move(recorded.replay);
   workload.options = options_of(workload.replay, AddressPolicy::never_reuse);
   workload.older_events = older_block_events(*derived);
@@ -129,6 +119,7 @@ Workload workload_of(const std::shared_ptr<Recording>& recording, RecordedDevice
 
 /// The same requests under the same settings and limits, decided by another release.
 void serve_by(const std::string& release, Workload& workload) {
+  check_itself(workload);
   if (workload.replay.fidelity && workload.as_recorded) {
     workload.options = *workload.as_recorded;
   }
@@ -338,7 +329,15 @@ std::vector<Workload> read_workloads(const WorkloadRequest& request) {
   return workloads;
 }
 
+void check_itself(Workload& workload) {
+  std::optional<double>& error = workload.replay.own_settings_error;
+  if (workload.fidelity && !error) {
+    error = own_settings_error(*workload.trace, *workload.as_recorded, *workload.fidelity);
+  }
+}
+
 void edit_workload(const std::vector<EditWords>& edits, Workload& workload) {
+  check_itself(workload);
   EditedReplay edited;
   const ReplayResult unedited = replay(*workload.trace, workload.options);
   edited.unedited_peak = unedited.peak;
@@ -362,13 +361,6 @@ void edit_workload(const std::vector<EditWords>& edits, Workload& workload) {
   if (workload.simulation) {
     follow_trace(workload);
   }
-}
-
-std::string_view why_replay_differs(const Workload& workload) {
-  const std::optional<DerivationReport>& derivation = workload.replay.derivation;
-  return derivation && derivation->initial_blocks > 0
-             ? ", because allocations before the recording are placed differently"
-             : "";
 }
 
 Steps steps_of(const Workload& workload) {

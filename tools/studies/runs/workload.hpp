@@ -70,14 +70,15 @@ struct Workload {
 /// @throws InputError unless the file `name` holds any workload
 void require_workloads(const std::vector<Workload>& workloads, const std::string& name);
 
+/// Before a what-if of a recording: compares its requests under its own settings with what was
+/// recorded (own_settings.hpp). What is no recording has nothing to compare.
+void check_itself(Workload& workload);
+
 /// Makes the edits to its requests, one after the other, and replays the result under the
 /// workload's own settings and limits; what was recorded is not followed any more
 /// (edited_workload.cpp).
 /// @throws UsageError that names the edit; InputError for another run that cannot be read
 void edit_workload(const std::vector<EditWords>& edits, Workload& workload);
-
-/// ", because ..." where a replay of the requests of a recording has a reason to differ from it.
-std::string_view why_replay_differs(const Workload& workload);
 
 /// The steps of the run. What merely sets up blocks older than a recording repeats sizes, too, but
 /// is no run: steps found in it do not count.

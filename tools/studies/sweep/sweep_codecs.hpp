@@ -34,7 +34,8 @@ struct DeviceReplayFields {
   static auto of(auto& r) {
     return std::tie(r.device, r.result, r.derivation, r.settings, r.version, r.later_torch,
                     r.torch_detected, r.capacity, r.memory_limit, r.memory_fraction, r.events_read,
-                    r.events_dropped, r.truncated, r.profiled, r.notes, r.stream_handles);
+                    r.events_dropped, r.truncated, r.profiled, r.own_settings_error, r.notes,
+                    r.stream_handles);
   }
 };
 

@@ -37,6 +37,7 @@ DeviceReplay without_result(const DeviceReplay& replay) {
   DeviceReplay shown;
   shown.device = replay.device;
   shown.derivation = replay.derivation;
+  shown.own_settings_error = replay.own_settings_error;
   shown.settings = replay.settings;
   shown.version = replay.version;
   shown.later_torch = replay.later_torch;

@@ -184,6 +184,7 @@ Sweep run_sweep(Workload workload, const SweepQuestion& question, const SweptPla
   check_size(grid, question.answer);
   Sweep sweep;
   sweep.workload = std::move(workload);
+  check_itself(sweep.workload);
   for (const SweepAxis& axis : grid.axes()) {
     sweep.keys.push_back(axis.key);
   }

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/recording_builder.hpp"
+#include "tools/studies/runs/own_settings.hpp"
 
 using namespace highwater;
 using namespace highwater::literals;
@@ -36,7 +37,8 @@ TEST_CASE("replay: what a recording leaves open stands beside other settings", "
   const DeviceReplay other = replay_of(of_two_minds(), "max_split_size_mb:32");
   REQUIRE(other.own_settings_error.has_value());
   CHECK(*other.own_settings_error == Approx(70.0 / 40 - 1));
-  CHECK_THAT(other.notes.front(), Contains("reserve 75.0 % more than was recorded"));
+  CHECK_THAT(uncertainty(other).value_or(""),
+             Contains("uncertain by 75.0 %") && Contains("that much more than was recorded"));
   CHECK_FALSE(replay_of(of_two_minds(), std::nullopt).own_settings_error.has_value());
 }
 
@@ -46,5 +48,5 @@ TEST_CASE("replay: a recording that tells all has no error of its own", "[replay
   builder.final_segment(kOld, {{30_MiB, BlockState::active_allocated}});
   const DeviceReplay other = replay_of(builder.take(), "max_split_size_mb:32");
   CHECK(other.own_settings_error == 0.0);
-  CHECK(other.notes.empty());
+  CHECK_FALSE(uncertainty(other).has_value());
 }
