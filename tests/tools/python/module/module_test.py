@@ -115,6 +115,9 @@ class Numbers(unittest.TestCase):
         vector = str(ROOT / "tests/data/conformance/h07_oom_retry.trace")
         reduced = hw.load(vector).reduce(keep="oom", script=os.devnull)
         self.assertEqual(reduced.to_dict(), program_json("reduce", vector, "--keep", "oom", "--script", os.devnull))
+        graphs = str(ROOT / "traces/recorded/edits/captures-none-torch2.15.hwt.xz")
+        self.assertEqual(hw.load(graphs).captures(arrange="pools=1+2/3+4").to_dict(),
+                         program_json("captures", graphs, "--arrange", "pools=1+2/3+4"))
         self.assertEqual(hw.models("gpt2").to_dict(), program_json("models", "gpt2"))
         self.assertEqual(hw.models().to_dict(), program_json("models"))
         self.assertEqual(hw.estimate(model="gpt2").to_dict(), program_json("estimate", "--model", "gpt2"))
