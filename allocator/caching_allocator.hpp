@@ -39,14 +39,9 @@
 #include "allocator/state_image.hpp"
 #include "allocator/statistics.hpp"
 #include "allocator/stream_events.hpp"
+#include "traces/pool_options.hpp"
 
 namespace highwater {
-
-/// What a private pool allows (torch.cuda.MemPool in later releases).
-struct PoolOptions {
-  bool use_on_oom = false;  ///< its free blocks may serve default-pool requests that would fail
-  bool no_split = false;    ///< its blocks are never split
-};
 
 enum class AllocationStatus : std::uint8_t { ok, no_block, out_of_memory };
 

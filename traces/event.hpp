@@ -23,7 +23,7 @@ enum class EventKind : std::uint8_t {
   all_streams_done,  ///< the same for every stream
   empty_cache,       ///< torch.cuda.empty_cache()
   reset_peaks,       ///< torch.cuda.reset_peak_memory_stats()
-  pool_begin,        ///< allocations of all streams go to `pool` from here on
+  pool_begin,        ///< allocations of all streams go to `pool` from here on; `value`: its options
   pool_end,          ///< `pool` takes no new allocations any more
   pool_release,      ///< `pool` has one user fewer; at 0 its cached memory may be returned, and is
                      ///< returned at once if `value` is 1 (torch.cuda.MemPool is deleted)

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "traces/allocator_notes.hpp"
+
 namespace highwater {
 namespace {
 
@@ -175,7 +177,9 @@ void redact(Recording& recording, TorchFrames torch_frames) {
   std::unordered_map<std::string, std::string> ranges;
   for (Annotation& annotation : recording.annotations) {
     const std::string next = "range" + std::to_string(ranges.size() + 1);
-    annotation.name = ranges.try_emplace(annotation.name, next).first->second;
+    if (!allocator_note(annotation.name)) {
+      annotation.name = ranges.try_emplace(annotation.name, next).first->second;
+    }
   }
   recording.plan.clear();
   move_times(recording);

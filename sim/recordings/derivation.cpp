@@ -8,7 +8,9 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <fmt/format.h>
 
+#include "sim/recordings/allocator_calls.hpp"
 #include "sim/recordings/older_blocks.hpp"
+#include "sim/recordings/pool_evidence.hpp"
 #include "sim/recordings/recorded_markers.hpp"
 #include "sim/recordings/recorded_settings.hpp"
 #include "sim/recordings/release_cause.hpp"
@@ -59,11 +61,15 @@ bool may_be_of_empty_cache(RecordedAction action) {
 
 class Derivation {
  public:
-  Derivation(const RecordedDevice& device, const Settings& settings, std::vector<Marker> markers)
+  Derivation(const RecordedDevice& device, const Settings& settings, std::vector<Marker> markers,
+             AllocatorCalls calls)
       : device_(&device),
         settings_(&settings),
+        calls_(std::move(calls)),
         log_(device, std::move(markers)),
-        synthetic_(device.stream_handles.size()) {}
+        synthetic_(device.stream_handles.size()) {
+    log_.trace.pools = pool_options(device, calls_, settings);
+  }
 
   DerivedTrace run() {
     for (const OlderBlock& block : older_pending_blocks(*device_)) {
@@ -206,14 +212,16 @@ class Derivation {
       settle_releases();
       return {};
     }
-    if (pending_.releases && !pending_.gains && !failed &&
-        !leaves_rim(unexplained(), entry, *settings_)) {
-      settle_releases();  // memory is released to get some of it back
+    const ReleaseCause cause = cause_of_release(entry);
+    if (cause == ReleaseCause::empty_cache) {
+      settle_releases();
       return {};
     }
     if (pending_.releases) {
       release_pools(PoolMemory::goes_later);
-      log_.trace.possible_empty_caches.push_back(log_.trace.requests.events.size());
+      if (cause == ReleaseCause::unknown) {
+        log_.trace.possible_empty_caches.push_back(log_.trace.requests.events.size());
+      }
     }
     std::vector<StreamId> waited_for;
     std::vector<StreamId> done_before = std::exchange(pending_.first, {});
@@ -227,6 +235,17 @@ class Derivation {
       }
     }
     return waited_for;
+  }
+
+  /// As the recording notes, or by what an allocation releases memory for: to get some of it back.
+  [[nodiscard]] ReleaseCause cause_of_release(const RecordedEntry& allocation) const {
+    if (!pending_.releases) {
+      return ReleaseCause::unknown;
+    }
+    const ReleaseCause noted = calls_.cause_of_release(log_.emitted(), consumed_);
+    const bool is_for_nothing = !pending_.gains && allocation.action != RecordedAction::oom &&
+                                !leaves_rim(unexplained(), allocation, *settings_);
+    return noted == ReleaseCause::unknown && is_for_nothing ? ReleaseCause::empty_cache : noted;
   }
 
   /// Whether the streams were waited for after the search in the cache had failed, when all cached
@@ -458,6 +477,7 @@ class Derivation {
 
   const RecordedDevice* device_;
   const Settings* settings_;
+  AllocatorCalls calls_;
   RequestLog log_;
   SyntheticStreams synthetic_;
   boost::unordered_flat_map<std::uint64_t, Live> live_;
@@ -477,7 +497,9 @@ DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& d
   }
   SideTables tables = recording.tables;
   DerivedTrace trace =
-      Derivation(device, settings, recorded_markers(recording, device.index, tables.strings)).run();
+      Derivation(device, settings, recorded_markers(recording, device.index, tables.strings),
+                 AllocatorCalls(recording, device.index))
+          .run();
   trace.requests.tables = std::move(tables);
   trace.requests.header.torch = release_of(preset_of(recording).name);
   return trace;

@@ -11,11 +11,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "allocator/memory_map.hpp"
 #include "allocator/settings/settings.hpp"
+#include "traces/pool_options.hpp"
 #include "traces/recording.hpp"
 #include "traces/request_trace.hpp"
 
@@ -45,6 +47,7 @@ struct DerivedTrace {
   MemoryMap initial;                      ///< the state before the first entry
   std::vector<AllocationId> initial_ids;  ///< per block of `initial` in order, none if inactive
   std::vector<StackId> initial_stacks;    ///< per block of `initial`, where known
+  std::map<PoolId, PoolOptions> pools;    ///< those whose options are not the defaults
   std::vector<Address> addresses;         ///< by AllocationId: where the recording put it
   std::vector<std::uint32_t> entry_ends;  ///< by event: one past the last entry it accounts for
   std::vector<std::size_t> possible_empty_caches;  ///< events that an empty_cache may precede
@@ -52,6 +55,12 @@ struct DerivedTrace {
 
   /// Whether the recording shows that this request ran out of memory.
   [[nodiscard]] bool failed(AllocationId id) const { return addresses[id.index()] == Address{}; }
+
+  /// Event::value of a pool_begin of `pool`.
+  [[nodiscard]] std::uint64_t options_of(PoolId pool) const {
+    const auto known = pools.find(pool);
+    return known == pools.end() ? 0 : value_of(known->second);
+  }
 
   [[nodiscard]] EntryRange entries_of(std::size_t event) const {
     return {event == 0 ? 0 : entry_ends[event - 1], entry_ends[event]};

@@ -27,6 +27,29 @@ std::string describe(const RecordedEntry& entry) {
                      entry.size.count(), entry.address.value());
 }
 
+template <class Block>
+std::string describe_blocks(const std::vector<Block>& blocks) {
+  std::string text;
+  for (const Block& block : blocks) {
+    text += fmt::format(" {:#x}:{}:{}:{}", block.address.value(), block.size.count(),
+                        block.requested.count(), to_string(block.state));
+  }
+  return text;
+}
+
+/// With its blocks as address:size:requested:state.
+std::string describe(const RecordedSegment& segment) {
+  return fmt::format("a {} segment of pool {},{} on stream {} at {:#x}:{}",
+                     segment.is_large ? "large" : "small", segment.pool.capture, segment.pool.user,
+                     segment.stream, segment.address.value(), describe_blocks(segment.blocks));
+}
+
+std::string describe(const MapSegment& segment) {
+  return fmt::format("a {} segment of pool {},{} on stream {}:{}",
+                     segment.kind == PoolKind::large ? "large" : "small", segment.owner.capture,
+                     segment.owner.user, segment.stream.value(), describe_blocks(segment.blocks));
+}
+
 class FidelityRun {
  public:
   FidelityRun(const RecordedDevice& device, const DerivedTrace& derived, const Settings& settings,
@@ -300,6 +323,13 @@ class FidelityRun {
       const auto found = modelled.find(segment.address);
       const bool same = found != modelled.end() && is_same(segment, *found->second);
       fidelity.final_segments_matched += same ? 1U : 0U;
+      if (!same) {
+        diverge(device_->entries.size(), [&] {
+          return fmt::format("after the last entry: recorded {}; the model has {}",
+                             describe(segment),
+                             found == modelled.end() ? "none there" : describe(*found->second));
+        });
+      }
       if (found != modelled.end()) {
         modelled.erase(found);
       }

@@ -13,7 +13,8 @@ void append_segment(const DerivedTrace& derived, const MapSegment& segment,
   const bool is_private = !segment.owner.is_default();
   const PoolIndex pool = is_private ? trace.index_of(segment.owner) : PoolIndex{0};
   if (is_private) {
-    trace.events.push_back({.kind = EventKind::pool_begin, .pool = pool});
+    trace.events.push_back(
+        {.value = derived.options_of(segment.owner), .kind = EventKind::pool_begin, .pool = pool});
   }
   for (const MapBlock& block : segment.blocks) {
     const std::size_t i = block_number++;

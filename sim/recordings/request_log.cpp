@@ -47,7 +47,10 @@ void RequestLog::switch_session(PoolId pool) {
   if (!pool.is_default()) {
     session_ = pool;
     ++users_[pool];
-    emit({.kind = EventKind::pool_begin, .pool = trace.requests.index_of(pool)}, emitted_);
+    emit({.value = trace.options_of(pool),
+          .kind = EventKind::pool_begin,
+          .pool = trace.requests.index_of(pool)},
+         emitted_);
   }
 }
 

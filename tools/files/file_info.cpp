@@ -12,6 +12,7 @@
 #include "sim/recordings/viewer_curve.hpp"
 #include "tools/files/viewer_words.hpp"
 #include "tools/text/site_label.hpp"
+#include "traces/allocator_notes.hpp"
 #include "traces/error.hpp"
 
 namespace highwater {
@@ -173,8 +174,9 @@ FileInfo describe_recording(const Recording& recording, const std::string& name,
   }
   list.add("devices", "devices with activity",
            static_cast<std::uint64_t>(recording.devices.size()));
-  list.add("annotations", "profiler annotations",
-           static_cast<std::uint64_t>(recording.annotations.size()));
+  const auto ranges = std::ranges::count_if(
+      recording.annotations, [](const Annotation& each) { return !allocator_note(each.name); });
+  list.add("annotations", "profiler annotations", static_cast<std::uint64_t>(ranges));
   for (const auto& [key, count] : recording.unknown_keys) {
     list.add("unknown_keys." + key, "unknown key " + key, count);
   }

@@ -91,7 +91,7 @@ TEST_CASE("recorded markers: captures of CUDA graphs are no phases", "[sim][reco
 
 TEST_CASE("recorded markers: an empty_cache that released nothing is known all the same",
           "[sim][recorded_markers]") {
-  const Recording recording = annotated({mark("empty_cache", 2)});
+  const Recording recording = annotated({mark("allocator: empty_cache", 2)});
   CHECK(events_of(recording) ==
         std::vector<std::string>{"alloc", "empty_cache", "free", "alloc", "free"});
 }
@@ -102,7 +102,7 @@ TEST_CASE("recorded markers: an empty_cache is one with what it released",
   builder.segment_alloc(kSegment, 20_MiB).alloc(kSegment, 20_MiB).free(kSegment, 20_MiB);
   builder.segment_free(kSegment, 20_MiB);
   Recording recording = builder.take();
-  recording.annotations = {mark("empty_cache", 4)};
+  recording.annotations = {mark("allocator: empty_cache", 3)};
   CHECK(events_of(recording) == std::vector<std::string>{"alloc", "free", "empty_cache"});
   const RecordedDevice& device = recording.devices.front();
   const DerivedTrace derived = derive_requests(recording, device, Settings{});

@@ -19,8 +19,9 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    absent_store, answers_text, autotuning, call_stacks, captures, deepspeed_gates, distributed, fused_backward,
-    host_weights, launchers, libraries, observed, phases, pipelines, places, progress, recorder, required_releases, routing,
+    absent_store, allocator_calls, answers_text, autotuning, call_stacks, captures, deepspeed_gates, distributed,
+    fused_backward, host_weights, launchers, libraries, observed, phases, pipelines, places, progress, recorder,
+    required_releases, routing,
     settings, splits, status, stuck, valid_json)
 
 
@@ -355,6 +356,56 @@ class StandInTorch:
 class StandInControl:
     fakecuda_launches = fakecuda_reads = staticmethod(lambda: 0)
     fakecuda_unmodelled = staticmethod(lambda text, size: 0)
+
+
+class AllocatorCalls(unittest.TestCase):
+    def setUp(self):
+        class MemPool:
+            id = (0, 7)
+
+            def __init__(self, allocator=None, use_on_oom=False, no_split=False):
+                self.given = (use_on_oom, no_split)
+
+        def apply(conf):
+            if conf == "wrong":
+                raise RuntimeError(conf)
+
+        self.allocations = 0
+        bindings = types.SimpleNamespace(_cuda_emptyCache=self.allocate, _accelerator_setAllocatorSettings=apply)
+        self.torch = types.SimpleNamespace(_C=bindings, cuda=types.SimpleNamespace(MemPool=MemPool))
+        clock = types.SimpleNamespace(now=lambda: places.Moment(0, (self.allocations, 0, 0)))
+        self.calls = allocator_calls.AllocatorCalls(self.torch, clock, {"max_split_size": -1})
+        self.calls.start()
+
+    def allocate(self):
+        self.allocations += 1
+
+    def noted(self):
+        snapshot = {"device_traces": [[{"action": "alloc", "time_us": 5}]], "allocator_settings": {"max_split_size": 7}}
+        self.calls.write(snapshot)
+        return [(each["name"], each["trace_index"]) for each in snapshot["external_annotations"]], snapshot
+
+    def test_each_call_is_noted_where_it_began(self):
+        self.torch._C._cuda_emptyCache()
+        self.torch._C._accelerator_setAllocatorSettings("max_split_size_mb:64")
+        notes, snapshot = self.noted()
+        self.assertEqual(notes, [("allocator: noted", 0), ("allocator: empty_cache", 0),
+                                 ("allocator: settings max_split_size_mb:64", 1)])
+        self.assertEqual(snapshot["allocator_settings"], {"max_split_size": -1})
+
+    def test_settings_that_are_refused_change_nothing(self):
+        with self.assertRaises(RuntimeError):
+            self.torch._C._accelerator_setAllocatorSettings("wrong")
+        notes, snapshot = self.noted()
+        self.assertEqual(notes, [("allocator: noted", 0)])
+        self.assertEqual(snapshot["allocator_settings"], {"max_split_size": 7})
+
+    def test_pools_with_options_are_noted(self):
+        self.torch.cuda.MemPool()
+        self.assertEqual(self.torch.cuda.MemPool(None, True).given, (True, False))
+        self.torch.cuda.MemPool(no_split=True)
+        self.assertEqual([name for name, _ in self.noted()[0]],
+                         ["allocator: noted", "allocator: pool 0,7 use_on_oom", "allocator: pool 0,7 no_split"])
 
 
 class Libraries(unittest.TestCase):
@@ -787,7 +838,7 @@ class Phases(unittest.TestCase):
 
 
 class Captures(unittest.TestCase):
-    def test_captures_are_marked_around_and_empty_cache_once_behind(self):
+    def test_captures_are_marked_around(self):
         happened = []
 
         class Graph:
@@ -797,21 +848,15 @@ class Captures(unittest.TestCase):
             def capture_end(self):
                 happened.append("end")
 
-        def empty_cache():
-            happened.append("empty")
-
-        cuda = types.SimpleNamespace(CUDAGraph=Graph, empty_cache=empty_cache,
-                                     memory=types.SimpleNamespace(empty_cache=empty_cache))
         clock = types.SimpleNamespace(now=lambda: len(happened))
         marks = []
-        captures.mark(types.SimpleNamespace(cuda=cuda), clock, marks)
-        cuda.empty_cache()
-        graph = cuda.CUDAGraph()
+        captures.mark(types.SimpleNamespace(cuda=types.SimpleNamespace(CUDAGraph=Graph)), clock, marks)
+        graph = Graph()
         graph.capture_begin()
         graph.capture_end()
-        self.assertEqual(happened, ["empty", "begin", "end"])
+        self.assertEqual(happened, ["begin", "end"])
         self.assertEqual([(mark.name, mark.moment) for mark in marks],
-                         [(captures.EMPTY_CACHE, 1), (captures.CAPTURE_BEGIN, 1), (captures.CAPTURE_END, 3)])
+                         [(captures.CAPTURE_BEGIN, 0), (captures.CAPTURE_END, 2)])
 
 
 class HostWeights(unittest.TestCase):

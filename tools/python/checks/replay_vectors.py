@@ -14,6 +14,8 @@ FAKE_CUDA_LOG from the environment, at the first call after the import of torch,
 
 import argparse
 import collections
+import contextlib
+import ctypes
 import json
 import lzma
 import os
@@ -28,6 +30,7 @@ COUNTED = ("allocation", "segment", "active", "inactive_split", "allocated_bytes
 OVERSIZE = ("oversize_allocations", "oversize_segments")
 COUNTERS = ("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc",
             "num_device_free", "max_split_size")
+KEPT = []  # pools whose last use is gone must not be deleted, too
 DEVICE_ACTIONS = ("segment_alloc", "segment_free", "segment_map", "segment_unmap")
 
 
@@ -59,12 +62,18 @@ class Trace:
                 self.operations.append((word, rest if word == "setconf" else rest.split()))
 
 
+def pool_id(text):
+    """(K, 0) of "K", (A, B) of "A,B"."""
+    capture, _, user = text.partition(",")
+    return int(capture), int(user or 0)
+
+
 class Replay:
     """Carries out the operations of a trace in torch."""
 
     def __init__(self, torch, trace):
         self.torch, self.trace = torch, trace
-        self.tensors, self.stream_of, self.used_on, self.sizes = {}, {}, {}, {}
+        self.tensors, self.stream_of, self.used_on, self.sizes, self.pools = {}, {}, {}, {}, {}
         torch.cuda.init()
         self.device = torch.device("cuda", 0)
         # Created together, so that their handles ascend as the numbers of the streams do.
@@ -106,15 +115,22 @@ class Replay:
     def operation_p(self):
         self.torch.cuda.reset_peak_memory_stats()
 
-    def operation_pool_begin(self, pool):
-        self.torch._C._cuda_beginAllocateToPool(0, (int(pool), 0))
+    def operation_pool_begin(self, pool, *options):
+        if options and pool not in self.pools:
+            self.pools[pool] = self.torch.cuda.MemPool(**dict.fromkeys(options, True))
+            KEPT.append(self.pools[pool])
+            assert self.pools[pool].id == pool_id(pool), f"name the pool {self.pools[pool].id}"
+            self.torch._C._cuda_beginAllocateToPool(0, pool_id(pool))
+            self.torch._C._cuda_releasePool(0, pool_id(pool))  # the use of the object itself
+        else:
+            self.torch._C._cuda_beginAllocateToPool(0, pool_id(pool))
 
     def operation_pool_end(self, pool):
         end = getattr(self.torch._C, "_cuda_endAllocateToPool", None)  # the name since 2.7
-        (end or self.torch._C._cuda_endAllocateCurrentStreamToPool)(0, (int(pool), 0))
+        (end or self.torch._C._cuda_endAllocateCurrentStreamToPool)(0, pool_id(pool))
 
     def operation_pool_release(self, pool):
-        self.torch._C._cuda_releasePool(0, (int(pool), 0))
+        self.torch._C._cuda_releasePool(0, pool_id(pool))
 
     def operation_setconf(self, text):
         self.torch.cuda.memory._set_allocator_settings(text)
@@ -307,6 +323,12 @@ def replay_trace(lines):
     return expected, events, failures
 
 
+def read_environment():
+    """Fake libraries of this project read it at the first call, which a fork counts as."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(f"libcudart.so.{sys.modules['torch'].version.cuda.split('.')[0]}").fakecuda_read_environment()
+
+
 def in_child(environment, work):
     """What `work` returns in a child process, where torch's CUDA state is fresh."""
     reader, writer = os.pipe()
@@ -314,6 +336,7 @@ def in_child(environment, work):
     if child == 0:
         os.environ.update(environment)
         try:
+            read_environment()
             result = work()
         except BaseException as error:  # reported by the parent, whatever it was
             result = {"error": f"{type(error).__name__}: {error}"}

@@ -10,6 +10,7 @@
 #include "tools/reports/reduction/reduce_report.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/overloaded.hpp"
+#include "traces/pool_options.hpp"
 
 namespace highwater {
 namespace {
@@ -86,6 +87,7 @@ class ScriptWriter {
   void write_helpers() {
     line("torch.cuda.init()");
     write_streams();
+    write_pools();
     line("");
     line("");
     line("def empty(size):");
@@ -118,6 +120,28 @@ class ScriptWriter {
     for (const StreamId stream : streams) {
       line(fmt::format("{} = torch.cuda.Stream()", name(stream)));
     }
+  }
+
+  /// Only an object gives a pool options.
+  void write_pools() {
+    for (const Event& event : trace_.events) {
+      if (event.kind == EventKind::pool_begin && event.value != 0 &&
+          pools_with_options_.insert(event.pool).second) {
+        line(fmt::format("pool{} = torch.cuda.MemPool({})", event.pool,
+                         arguments(pool_options_of(event.value))));
+      }
+    }
+  }
+
+  /// "no_split=True, use_on_oom=True"
+  static std::string arguments(PoolOptions options) {
+    std::string text;
+    for (const PoolOptionWord& each : kPoolOptionWords) {
+      if (options.*each.option) {
+        text += fmt::format("{}{}=True", text.empty() ? "" : ", ", each.word);
+      }
+    }
+    return text;
   }
 
   [[nodiscard]] bool is_default(StreamId stream) const {
@@ -202,6 +226,9 @@ class ScriptWriter {
   }
 
   [[nodiscard]] std::string pool(const Event& event) const {
+    if (pools_with_options_.contains(event.pool)) {
+      return fmt::format("pool{}.id", event.pool);
+    }
     const PoolId id = trace_.pools[event.pool];
     return fmt::format("({}, {})", id.capture, id.user);
   }
@@ -237,6 +264,7 @@ class ScriptWriter {
   const RequestTrace& trace_;
   std::string text_;
   std::set<StreamId> busy_;
+  std::set<PoolIndex> pools_with_options_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "traces/formats/binary/binary_requests.hpp"
 #include "traces/formats/binary/binary_tables.hpp"
 #include "traces/formats/binary/request_predictor.hpp"
+#include "traces/pool_options.hpp"
 
 namespace highwater {
 namespace {
@@ -190,6 +191,9 @@ class RequestReader {
                           event.kind == EventKind::op;
     if (event.kind == EventKind::pool_release && event.value > 1) {
       in_.fail("a release of a pool that is neither at once nor later");
+    }
+    if (event.kind == EventKind::pool_begin && event.value > kMostPoolOptions) {
+      in_.fail("options of a pool that are not known");
     }
     if (names_pool && event.pool >= trace_.pools.size()) {
       in_.fail("reference to a pool that the trace does not have");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "traces/formats/snapshot/snapshot_settings.hpp"
 #include "traces/formats/snapshot/writer_version.hpp"
@@ -140,10 +141,11 @@ Recording assemble_snapshot(SnapshotStore& store, PickleValue value, std::uint64
   ExpansionBudget budget(bytes_read, store.memory());
   Recording recording;
   DeviceMap devices;
+  std::vector<Annotation> notes;
   const Top top = split(store, value);
   KeySet settings_keys;
   if (top.device_traces) {
-    assemble_traces(store, *top.device_traces, budget, devices);
+    assemble_traces(store, *top.device_traces, budget, devices, notes);
   }
   if (top.segments) {
     assemble_segments(store, *top.segments, budget, devices);
@@ -153,6 +155,9 @@ Recording assemble_snapshot(SnapshotStore& store, PickleValue value, std::uint64
   }
   if (top.annotations) {
     recording.annotations = assemble_annotations(store, *top.annotations, budget);
+  }
+  if (!top.highwater) {  // `highwater record` notes itself, and makes one list of equal stacks
+    std::ranges::move(notes, std::back_inserter(recording.annotations));
   }
   const bool is_any_used =
       std::ranges::any_of(devices, [](const auto& device) { return was_used(device.second); });

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "traces/formats/bytes/memory_bound.hpp"
 #include "traces/formats/snapshot/snapshot_store.hpp"
@@ -48,9 +49,10 @@ class ExpansionBudget {
 
 using DeviceMap = std::map<int, RecordedDevice>;
 
-/// Moves the entries of `device_traces` to their devices. @throws PathProblem, FieldProblem
+/// Moves the entries of `device_traces` to their devices; `notes` gets what their stacks tell of
+/// what was released (release_notes.hpp). @throws PathProblem, FieldProblem
 void assemble_traces(SnapshotStore& store, PickleValue device_traces, ExpansionBudget& budget,
-                     DeviceMap& devices);
+                     DeviceMap& devices, std::vector<Annotation>& notes);
 
 /// Moves `segments` to their devices, sorted by address. @throws PathProblem, FieldProblem
 void assemble_segments(SnapshotStore& store, PickleValue segments, ExpansionBudget& budget,

@@ -1,5 +1,6 @@
 #include "traces/formats/snapshot/stack_builder.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "traces/side_table_memory.hpp"
@@ -23,11 +24,12 @@ FrameRow& StackBuilder::frame(PickleValue frame) {
 }
 
 PickleValue StackBuilder::make_stack(std::span<const PickleValue> frames, const TextPool& texts) {
-  if (!keeps()) {
-    return PickleValue{kStack};
-  }
-  if (lists_.size() == std::numeric_limits<std::uint32_t>::max()) {
+  if (std::max<std::uint64_t>(lists_.size(), skipped_) ==
+      std::numeric_limits<std::uint32_t>::max()) {
     throw FieldProblem{"", "the file holds more than 2^32-1 call stacks"};
+  }
+  if (!keeps()) {
+    return PickleValue{kStack, skipped_++};
   }
   lists_.push_back(intern({}, frames, texts));
   return PickleValue{kStack, lists_.size() - 1};

@@ -1,9 +1,9 @@
 // Collects frames and lists of frames for the stack table, or discards them.
 //
-// With StackMode::skip nothing is stored at all. Otherwise each list of frames (a traceback, shared
-// by identity among entries) is interned by content when its frames arrive, and is named by a
-// number until the end, since a list may still grow. A frame that a stack uses must not change any
-// more.
+// With StackMode::skip lists are numbered, and nothing is stored. Otherwise each list of frames (a
+// traceback, shared by identity among entries) is interned by content when its frames arrive, and
+// is named by a number until the end, since a list may still grow. A frame that a stack uses must
+// not change any more.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +35,14 @@ class StackBuilder {
   void extend(PickleValue stack, std::span<const PickleValue> frames, const TextPool& texts,
               std::uint64_t bytes_read);
 
-  /// The number of the list `stack`, for records; none when stacks are skipped.
-  [[nodiscard]] StackId list_id(PickleValue stack) const {
-    return keeps() ? StackId{static_cast<std::uint32_t>(stack.payload())} : StackId{};
+  /// The number of the list `stack`, for records.
+  [[nodiscard]] static StackId list_id(PickleValue stack) {
+    return StackId{static_cast<std::uint32_t>(stack.payload())};
   }
 
-  /// The stack for the list.
+  /// The stack for the list; none when stacks are skipped.
   [[nodiscard]] StackId interned(StackId list) const {
-    return list.has_value() ? lists_[list.index()] : StackId{};
+    return keeps() && list.has_value() ? lists_[list.index()] : StackId{};
   }
 
   [[nodiscard]] SideTables& tables() { return tables_; }
@@ -57,6 +57,7 @@ class StackBuilder {
   StringId intern_text(PickleValue text, const TextPool& texts);
 
   StackMode mode_;
+  std::uint32_t skipped_ = 0;  ///< lists
   std::vector<FrameRow> frames_;
   std::vector<StackId> lists_;
   std::vector<StringId> interned_texts_;  ///< by number in the pool of texts

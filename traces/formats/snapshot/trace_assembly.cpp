@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "traces/formats/snapshot/release_notes.hpp"
 #include "traces/formats/snapshot/snapshot_assembly.hpp"
 
 namespace highwater::detail {
@@ -24,8 +25,9 @@ bool is_in_file_order(const PickleObjects& objects, PickleValue device_traces) {
 
 class TraceAssembly {
  public:
-  TraceAssembly(SnapshotStore& store, ExpansionBudget& budget, RecordedDevice& device)
-      : store_(store), budget_(budget), device_(device) {}
+  TraceAssembly(SnapshotStore& store, ExpansionBudget& budget, RecordedDevice& device,
+                std::vector<Annotation>& notes)
+      : store_(store), budget_(budget), device_(device), notes_(notes) {}
 
   enum class Source { keep, release };
 
@@ -51,6 +53,10 @@ class TraceAssembly {
   void take_entry(RecordedEntry entry) {
     finish_action(entry);
     require(entry);
+    if (const auto note = releases_.follow(entry, device_.entries.size())) {
+      budget_.spend(sizeof(Annotation));
+      notes_.push_back(annotation_of(*note, device_.index));
+    }
     entry.stack = store_.stacks.interned(entry.stack);
     if (entry.stream == kNoStream) {
       entry.stream = store_.default_stream();
@@ -91,12 +97,14 @@ class TraceAssembly {
   SnapshotStore& store_;
   ExpansionBudget& budget_;
   RecordedDevice& device_;
+  std::vector<Annotation>& notes_;
+  ReleaseNotes releases_;
 };
 
 }  // namespace
 
 void assemble_traces(SnapshotStore& store, PickleValue device_traces, ExpansionBudget& budget,
-                     DeviceMap& devices) {
+                     DeviceMap& devices, std::vector<Annotation>& notes) {
   device_traces = store.list(Word::device_traces, device_traces);
   if (store.objects.list_size(device_traces) > kMaxDevices) {
     throw FieldProblem{"device_traces", "more than 128 devices, PyTorch's maximum"};
@@ -112,7 +120,7 @@ void assemble_traces(SnapshotStore& store, PickleValue device_traces, ExpansionB
       throw PathProblem{fmt::format("device_traces[{}]", index),
                         store.mismatch("a list of trace entries", trace)};
     }
-    TraceAssembly(store, budget, device).take(trace, source);
+    TraceAssembly(store, budget, device, notes).take(trace, source);
     ++index;
   });
 }

@@ -18,7 +18,7 @@ constexpr std::array<KeywordRow, 21> kKeywords{{
     {"step", Keyword::step, "step N"},
     {"c", Keyword::c, "c [@STACK]"},
     {"p", Keyword::p, "p [@STACK]"},
-    {"pool_begin", Keyword::pool_begin, "pool_begin POOL [@STACK]"},
+    {"pool_begin", Keyword::pool_begin, "pool_begin POOL [no_split] [use_on_oom] [@STACK]"},
     {"pool_end", Keyword::pool_end, "pool_end POOL [@STACK]"},
     {"pool_release", Keyword::pool_release, "pool_release POOL [now] [@STACK]"},
     {"setconf", Keyword::setconf, "setconf STRING"},

@@ -12,6 +12,7 @@
 #include "traces/formats/text/text_escape.hpp"
 #include "traces/formats/text/text_fields.hpp"
 #include "traces/formats/text/text_trace.hpp"
+#include "traces/pool_options.hpp"
 
 namespace highwater {
 namespace {
@@ -179,6 +180,12 @@ class TextReader {
       fields_.require(category.has_value(), "a category such as 'activation', or @STACK");
       event.category = *category;
       word = fields_.word();
+    }
+    if (event.kind == EventKind::pool_begin) {
+      PoolOptions options;
+      for (; set_option(word, options); word = fields_.word()) {
+      }
+      event.value = value_of(options);
     }
     if (word == "now" && event.kind == EventKind::pool_release) {
       event.value = 1;

@@ -6,6 +6,7 @@
 
 #include "traces/formats/text/text_escape.hpp"
 #include "traces/formats/text/text_trace.hpp"
+#include "traces/pool_options.hpp"
 
 namespace highwater {
 namespace {
@@ -94,7 +95,8 @@ class TextWriter {
       case EventKind::reset_peaks:
         return put("p");
       case EventKind::pool_begin:
-        return write_pool("pool_begin", event);
+        write_pool("pool_begin", event);
+        return put("{}", option_words(pool_options_of(event.value)));
       case EventKind::pool_end:
         return write_pool("pool_end", event);
       case EventKind::pool_release:

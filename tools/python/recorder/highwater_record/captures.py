@@ -1,12 +1,7 @@
-"""Captures of CUDA graphs, and calls of empty_cache: what the allocator's history does not name.
-
-An entry tells its pool, but not which capture it belongs to where captures share one; and an empty_cache that found
-nothing to release leaves no entry, although torch.cuda.graph makes one before each capture (torch/cuda/graphs.py,
-2.15): in another order it would have released something.
-"""
+"""Captures of CUDA graphs: an entry tells its pool, but not which capture it belongs to where captures share one."""
 from . import phases
 
-CAPTURE_BEGIN, CAPTURE_END, EMPTY_CACHE = "cuda graph capture begins", "cuda graph capture ends", "empty_cache"
+CAPTURE_BEGIN, CAPTURE_END = "cuda graph capture begins", "cuda graph capture ends"
 
 
 def mark(torch, clock, marks):
@@ -16,5 +11,3 @@ def mark(torch, clock, marks):
 
     phases.surround(torch.cuda.CUDAGraph, "capture_begin", note(CAPTURE_BEGIN), phases.nothing)
     phases.surround(torch.cuda.CUDAGraph, "capture_end", phases.nothing, note(CAPTURE_END))
-    for owner in (torch.cuda, torch.cuda.memory):
-        phases.surround(owner, "empty_cache", phases.nothing, note(EMPTY_CACHE))

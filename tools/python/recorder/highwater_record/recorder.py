@@ -10,8 +10,8 @@ import sys
 import threading
 
 from . import (
-    attributes, call_stacks, captures, fused_backward, libraries, observed, phases, places, progress, status, stuck,
-    valid_json)
+    allocator_calls, attributes, call_stacks, captures, fused_backward, libraries, observed, phases, places, progress,
+    status, stuck, valid_json)
 
 
 class Recorder:
@@ -27,7 +27,8 @@ class Recorder:
         self._control = None
         self._start_history = None
         self._phases = None
-        self._captures = []    # marks of CUDA graphs, and of empty_cache
+        self._captures = []    # marks of CUDA graphs
+        self._allocator_calls = None
         self._attributes = None
         self._observer = None
         self._values = None
@@ -43,6 +44,7 @@ class Recorder:
         _require_history(torch, options)
         _require_kernels(torch, options)
         context = {"context": None} if options.stacks == "none" else {"context": "alloc", "stacks": options.stacks}
+        settings = allocator_calls.settings_now(torch)
         self._start_history(enabled="all", max_entries=options.max_entries, **context)
         self._owner = os.getpid()
         self._control = libraries.control(options)
@@ -55,6 +57,8 @@ class Recorder:
         self._phases = phases.Phases(torch, clock, self._observer)
         self._phases.start()
         captures.mark(torch, clock, self._captures)
+        self._allocator_calls = allocator_calls.AllocatorCalls(torch, clock, settings)
+        self._allocator_calls.start()
         if options.modules:
             self._attributes = attributes.Attributes(torch, clock)
             self._attributes.start()
@@ -180,6 +184,8 @@ class Recorder:
             self._attributes.write(snapshot, self._phases.marks)
         phases.annotate(snapshot, self._phases.marks if self._phases else [])
         phases.annotate(snapshot, self._captures)
+        if self._allocator_calls:
+            self._allocator_calls.write(snapshot)
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
         described = json.loads(self._options.described)
         snapshot["highwater"] = {**described, **facts, **self._plan(described)}

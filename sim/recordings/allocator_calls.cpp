@@ -1,0 +1,56 @@
+#include "sim/recordings/allocator_calls.hpp"
+
+#include <algorithm>
+
+#include "traces/allocator_notes.hpp"
+
+namespace highwater {
+namespace {
+
+bool has_any(const std::vector<std::uint64_t>& places, std::size_t begin, std::size_t end) {
+  const auto first = std::ranges::lower_bound(places, begin);
+  return first != places.end() && *first < end;
+}
+
+}  // namespace
+
+AllocatorCalls::AllocatorCalls(const Recording& recording, int device) {
+  for (const Annotation& annotation : recording.annotations) {
+    const std::optional<AllocatorNote> note = allocator_note(annotation.name);
+    if (!note || !annotation.entry ||
+        (annotation.device != device && note->kind != AllocatorNote::Kind::pool)) {
+      continue;
+    }
+    switch (note->kind) {
+      case AllocatorNote::Kind::noted:
+        noted_from_ = annotation.entry;
+        break;
+      case AllocatorNote::Kind::empty_cache:
+        empty_caches_.push_back(*annotation.entry);
+        break;
+      case AllocatorNote::Kind::retry:
+        retries_.push_back(*annotation.entry);
+        break;
+      case AllocatorNote::Kind::settings:
+        break;  // a marker among the requests (recorded_markers.hpp)
+      case AllocatorNote::Kind::pool:
+        if (const auto pool = noted_pool(note->rest)) {
+          pools_.insert(*pool);
+        }
+        break;
+    }
+  }
+  std::ranges::sort(empty_caches_);
+  std::ranges::sort(retries_);
+}
+
+ReleaseCause AllocatorCalls::cause_of_release(std::size_t begin, std::size_t end) const {
+  if (has_any(empty_caches_, begin, end)) {
+    return ReleaseCause::empty_cache;
+  }
+  const bool is_noted = noted_from_ && *noted_from_ <= begin;
+  return is_noted || has_any(retries_, begin, end) ? ReleaseCause::allocation
+                                                   : ReleaseCause::unknown;
+}
+
+}  // namespace highwater

@@ -1,0 +1,34 @@
+// What the notes of a recording (traces/allocator_notes.hpp) say to whoever derives its requests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "traces/pool_options.hpp"
+#include "traces/recording.hpp"
+
+namespace highwater {
+
+/// What gave memory back to the device.
+enum class ReleaseCause : std::uint8_t { unknown, empty_cache, allocation };
+
+class AllocatorCalls {
+ public:
+  AllocatorCalls(const Recording& recording, int device);
+
+  /// Of the first release among the entries [begin, end), of which the last one is an allocation.
+  [[nodiscard]] ReleaseCause cause_of_release(std::size_t begin, std::size_t end) const;
+
+  /// Of pools whose options are known to differ from the defaults.
+  [[nodiscard]] const std::map<PoolId, PoolOptions>& pools() const { return pools_; }
+
+ private:
+  std::vector<std::uint64_t> empty_caches_;  ///< ascending entries before which one was called
+  std::vector<std::uint64_t> retries_;       ///< ... that an allocation released first
+  std::optional<std::uint64_t> noted_from_;  ///< every empty_cache from this entry on is there
+  std::map<PoolId, PoolOptions> pools_;
+};
+
+}  // namespace highwater

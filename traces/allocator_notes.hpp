@@ -1,0 +1,42 @@
+// What is known of a run beside the entries of its history: calls of the allocator that leave no
+// entry of their own, or none that tells them apart. Each is an annotation with a place among the
+// entries, whose name is one of
+//
+//     allocator: noted                          from here on `highwater record` notes such calls
+//     allocator: empty_cache                    what is released next, empty_cache released
+//     allocator: retry                          ... the allocation after it released
+//     allocator: settings CONF                  CONF is applied at run time
+//     allocator: pool A,B [no_split] [use_on_oom]    a torch.cuda.MemPool with these options
+//
+// `highwater record` writes all but "retry" while the script runs; the reader of snapshots writes
+// empty_cache and retry where call stacks tell them apart (traces/formats/snapshot).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "traces/ids.hpp"
+#include "traces/pool_options.hpp"
+
+namespace highwater {
+
+struct AllocatorNote {
+  enum class Kind : std::uint8_t { noted, empty_cache, retry, settings, pool };
+
+  Kind kind = Kind::noted;
+  std::string_view rest;  ///< behind the word
+};
+
+/// Absent for an annotation of another kind, and for a word that is not known.
+std::optional<AllocatorNote> allocator_note(std::string_view annotation);
+
+/// The name of the annotation.
+std::string name_of(const AllocatorNote& note);
+
+/// The pool and its options of a note of that kind; absent where it is not written as above.
+std::optional<std::pair<PoolId, PoolOptions>> noted_pool(std::string_view rest);
+
+}  // namespace highwater
