@@ -358,6 +358,16 @@ class StandInControl:
     fakecuda_unmodelled = staticmethod(lambda text, size: 0)
 
 
+class WhatIsRefused(unittest.TestCase):
+    def test_without_a_cache_there_is_no_history(self):
+        with mock.patch.dict(os.environ, {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}), \
+                mock.patch.object(status, "tell") as told, contextlib.redirect_stderr(io.StringIO()) as said:
+            with self.assertRaises(SystemExit):
+                recorder._require_history(StandInTorch([]), None)
+        self.assertEqual(told.call_args.args[1], "refused")
+        self.assertIn("take it out of the environment", said.getvalue())
+
+
 class AllocatorCalls(unittest.TestCase):
     def setUp(self):
         class MemPool:

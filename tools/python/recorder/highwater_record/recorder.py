@@ -208,6 +208,9 @@ class Recorder:
 
 def _require_history(torch, options):
     """@raises SystemExit(3) if the script's allocator keeps no history (cudaMallocAsync, pluggable ones)."""
+    if "PYTORCH_NO_CUDA_MEMORY_CACHING" in os.environ:  # forceUncachedAllocator of c10/cuda/CUDACachingAllocator.cpp
+        _refuse(options, "PYTORCH_NO_CUDA_MEMORY_CACHING is set, with which PyTorch has no cache and keeps no history to record; "
+                         "take it out of the environment")
     backend = torch.cuda.memory.get_allocator_backend()
     if backend == "native":
         return
