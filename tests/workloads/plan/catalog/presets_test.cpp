@@ -94,9 +94,9 @@ TEST_CASE("presets: an unknown name gives the nearest ones", "[models]") {
   CHECK_THROWS_AS(model_preset("llama3-8b"), UsageError);
   CHECK_THROWS_WITH(model_preset("llama3-8b"), Contains("'llama3-8b'") && Contains("'llama-3-8b'"));
   CHECK_THROWS_WITH(model_preset("deepseek"), Contains("'deepseek-v3'"));
-  CHECK_THROWS_WITH(model_preset("google/electra-base-discriminator"),
+  CHECK_THROWS_WITH(model_preset("google/reformer-crime-and-punishment"),
                     Contains("none of a similar name") &&
-                        Contains("hf download google/electra-base-discriminator config.json") &&
+                        Contains("hf download google/reformer-crime-and-punishment config.json") &&
                         !Contains("t5-base"));
   CHECK_THROWS_WITH(model_preset("mistralai/Mistral-7B-v0.2"), Contains("'mistral-7b'"));
 }
