@@ -211,6 +211,15 @@ class Sources(unittest.TestCase):
         self.assertIn('timm.create_model("resnet50").to(torch.bfloat16)', written)
         self.assertIn("torch.randn(3, 64, 64, dtype=torch.bfloat16)", written)
 
+    def test_a_librarys_head_has_the_classes_that_are_given(self):
+        asked_of = []
+        with unittest.mock.patch.object(sources, "_CLASSIFIERS", {"timm": lambda *arguments: asked_of.append(arguments)}):
+            job.models_of({"python": "timm:resnet50"}, 7)
+            job.models_of({"python": "timm:resnet50"}, 0)
+        self.assertEqual(asked_of, [("resnet50", None, {"num_classes": 7}), ("resnet50", None, {})])
+        with self.assertRaisesRegex(job.Refused, "net.py:make makes its own head"):
+            job.models_of({"python": "net.py:make"}, 7)
+
     def test_a_name_from_a_file_is_no_code(self):
         self.facts = {"input": [3, 64, 64], "block": [], "label": sources.LABEL, "loss": "loss(outputs)", "arguments": {}}
         name = 'resnet50"+run({0})+"'

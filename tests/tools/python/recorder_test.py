@@ -735,13 +735,44 @@ class ObservedPlan(unittest.TestCase):
 
     def test_a_trainer_of_trl_says_what_it_was_told(self):
         names = {"observed": observed}
-        code = compile("def train(self):\n    return observed.loops.settings()\n", "/lib/transformers/trainer.py", "exec")
+        code = compile("def train(self, inputs=None):\n    return observed.loops.settings(lambda tensor: tensor.held)\n",
+                       "/lib/transformers/trainer.py", "exec")
         exec(code, names)
         args = types.SimpleNamespace(per_device_train_batch_size=4, gradient_accumulation_steps=2, max_completion_length=32, use_vllm=False)
         trainer = type("GRPOTrainer", (), {"__module__": "trl.trainer.grpo_trainer", "args": args, "ref_model": None})()
-        self.assertEqual(names["train"](trainer), {"batch": 4, "accumulation": 2, "completion": 32, "reference": False, "generates_by_vllm": False})
+        self.assertEqual(names["train"](trainer), {"batch": 4, "accumulation": 2, "completion": 32, "answer": None, "reference": False, "generates_by_vllm": False})
+        mask = mock.MagicMock(is_cpu=True)
+        mask.dim.return_value = 2
+        mask.__ne__.return_value.sum.return_value.max.return_value = 192
+        self.assertEqual(names["train"](trainer, {"completion_mask": mask})["answer"], 192)
+        on_device = types.SimpleNamespace(is_cpu=False, held=None, dim=lambda: 2)
+        self.assertIsNone(names["train"](trainer, {"completion_mask": on_device})["answer"])
         self.assertIsNone(names["train"](types.SimpleNamespace(args=args)))
-        self.assertIsNone(observed.loops.settings())
+        self.assertIsNone(observed.loops.settings(None))
+
+    def test_a_model_of_a_library_has_the_name_that_makes_it(self):
+        def model(module, parameters=(), head=None, **facts):
+            kind = type("ResNet", (), {"__module__": module, **facts})
+            made = kind()
+            made.parameters = lambda: [types.SimpleNamespace(numel=lambda count=count: count) for count in parameters]
+            made.modules = lambda: [made, *([head] if head else [])]
+            return made
+
+        builder = observed.observer.models.builder
+        config = {"architecture": "resnet50", "num_classes": 1000}
+        self.assertEqual(builder(model("timm.models.resnet", pretrained_cfg=config, num_classes=7)), {"name": "timm:resnet50", "classes": 7})
+        self.assertEqual(builder(model("timm.models.resnet", pretrained_cfg=config, num_classes=1000)), {"name": "timm:resnet50"})
+        self.assertIsNone(builder(model("__main__", pretrained_cfg=config)))
+        weights = [types.SimpleNamespace(meta={"num_params": 100 + 1000 * 9, "categories": ["class"] * 1000})]
+        library = types.SimpleNamespace(
+            list_models=lambda: ["other", "small"], get_model_weights=lambda name: weights if name == "small" else [],
+            get_model_builder=lambda name: types.SimpleNamespace(__module__="torchvision.models.resnet"))
+        with mock.patch.dict(sys.modules, {"torchvision.models": library}):
+            head = types.SimpleNamespace(out_features=5, in_features=8)
+            self.assertEqual(builder(model("torchvision.models.resnet", [100, 5 * 9], head)), {"name": "torchvision:small", "classes": 5})
+            whole = types.SimpleNamespace(out_features=1000, in_features=8)
+            self.assertEqual(builder(model("torchvision.models.resnet", [100, 9000], whole)), {"name": "torchvision:small"})
+            self.assertIsNone(builder(model("torchvision.models.resnet", [101, 5 * 9], head)))
 
     def test_label_smoothing_is_trainers(self):
         names = {"observed": observed}

@@ -87,12 +87,12 @@ def variables(job, rank):
 
 
 def models_of(named, labels=0):
-    """The ways to train a model, the likeliest first. labels: of a head that sorts sequences, or 0. @raises UnknownModel"""
+    """The ways to train a model, the likeliest first. labels: of a head that sorts, or 0. @raises UnknownModel"""
     if "config" in named:
         return architectures.models_of(named["config"], given(named), labels)
-    if labels:
+    if labels and not sources.has_head(named):
         raise Refused(f"--num-labels {labels}: {named['python']} makes its own head; omit it")
-    return sources.models_of(named)
+    return sources.models_of(named, labels)
 
 
 def from_request(request):

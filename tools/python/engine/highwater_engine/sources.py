@@ -26,16 +26,23 @@ def loss_of(outputs, batch):
 """
 
 
-def models_of(named):
+def has_head(named):
+    """Whether it can be made with another number of classes."""
+    return named["python"].partition(":")[0] in _CLASSIFIERS
+
+
+def models_of(named, labels=0):
     """The ways to train a model, the likeliest first.
 
     named: {"python": "timm:NAME" or "/path/FILE.py:function", "batch": N, "seq": N, and what given.py reads}.
-    @raises asking.UnknownModel
+    labels: classes of its head; 0: its own. @raises asking.UnknownModel
     """
     library, _, name = named["python"].partition(":")
     sizes = given(named)
-    if library in _LIBRARIES:
-        return [_LIBRARIES[library](name, sizes.image_size)]
+    if library in _CLASSIFIERS:
+        return [_CLASSIFIERS[library](name, sizes.image_size, {"num_classes": labels} if labels else {})]
+    if library == "diffusers":
+        return [_diffusers(name, sizes.image_size)]
     return _of_file(*named["python"].rsplit(":", 1), {"batch": named["batch"], "seq": named["seq"], **sizes.named()})
 
 
@@ -170,12 +177,12 @@ def _literal(name):
     return json.dumps(name).replace("{", "{{").replace("}", "}}")
 
 
-def _timm(name, size):
+def _timm(name, size, head):
     def facts():
         import timm
         model = timm.create_model(name)
         # of models that are made for one size: timm's models/_builder.py
-        arguments = {"img_size": size} if size and model.pretrained_cfg.get("fixed_input_size") else {}
+        arguments = {**({"img_size": size} if size and model.pretrained_cfg.get("fixed_input_size") else {}), **head}
         model = timm.create_model(name, **arguments) if arguments else model
         channels, *edges = model.pretrained_cfg.get("input_size") or (3, 224, 224)
         return {"input": [_whole("input_size", edge) for edge in (channels, *(size or edges))], "arguments": arguments, "block": block_in(model),
@@ -189,15 +196,15 @@ _MADE_FOR = {"image_size": max, "input_size": list}
 _OUTPUTS = {"classification": ("outputs", LABEL), "segmentation": ('outputs["out"]', '"label": torch.zeros({size}, dtype=torch.long)')}
 
 
-def _torchvision(name, size):
+def _torchvision(name, size, head):
     def facts():
         import torchvision
         weights = torchvision.models.get_model_weights(name)
         edge = torchvision.transforms._presets and getattr(next(iter(weights)).transforms(), "crop_size", [224])[0]
         height, width = size or (edge, edge)
         model = torchvision.models.get_model(name, weights=None)
-        arguments = {key: make(size) for key, make in _MADE_FOR.items()
-                     if size and key in inspect.signature(type(model)).parameters}
+        arguments = {**{key: make(size) for key, make in _MADE_FOR.items()
+                        if size and key in inspect.signature(type(model)).parameters}, **head}
         kind = type(model).__module__.split(".")[2] if "segmentation" in type(model).__module__ else "classification"
         if any(word in type(model).__module__ for word in ("detection", "video", "optical_flow", "quantization")):
             raise LookupError(f"torchvision:{name} is no classifier or segmenter of images; give a FILE.py:function that "
@@ -285,4 +292,4 @@ def _noise(model):
     return {key: rows[key] for key in known if key in needed}
 
 
-_LIBRARIES = {"timm": _timm, "torchvision": _torchvision, "diffusers": _diffusers}
+_CLASSIFIERS = {"timm": _timm, "torchvision": _torchvision}

@@ -29,15 +29,32 @@ def running():
     return next((name for name, part in _STEPPING if any(part in file for file in files)), "plain")
 
 
-def settings():
-    """What a trainer of TRL is told about its batches and has beside its model; None for other loops."""
+def settings(host_value):
+    """What a trainer of TRL is told about its batches and has beside its model; None for other loops.
+
+    host_value: (tensor) -> what a tensor holds, on the host, or None
+    """
     trainer = _looked_at()[1]
     if not any(kind.__module__.startswith("trl.") for kind in type(trainer).__mro__):
         return None
     args = trainer.args
     return {"batch": args.per_device_train_batch_size, "accumulation": args.gradient_accumulation_steps,
-            "completion": getattr(args, "max_completion_length", None),
+            "completion": getattr(args, "max_completion_length", None), "answer": _longest_answer(host_value),
             "reference": getattr(trainer, "ref_model", None) is not None, "generates_by_vllm": bool(getattr(args, "use_vllm", False))}
+
+
+def _longest_answer(host_value):
+    """Tokens of the longest answer in the last batch, by the mask that TRL's collators make; None where there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(_STEPPING[1][1]):
+            inputs = variables(frame, "inputs")[0]
+            mask = inputs.get("completion_mask") if isinstance(inputs, dict) else None
+            if mask is not None and mask.dim() == 2:
+                held = mask if mask.is_cpu else host_value(mask)
+                return None if held is None else int((held != 0).sum(-1).max())
+        frame = frame.f_back
+    return None
 
 
 def label_smoothing():

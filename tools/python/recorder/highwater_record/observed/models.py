@@ -36,6 +36,38 @@ def innermost(module):
     return module
 
 
+def builder(module):
+    """The name by which timm or torchvision make this model, and the classes of its head where they are others than the
+    name's own; None for models of no library, and where no name of the library has as many parameters."""
+    module = module.module if type(module).__name__ == "DistributedDataParallel" else module
+    config = getattr(module, "pretrained_cfg", None) or getattr(module, "default_cfg", None) or {}
+    if type(module).__module__.startswith("timm.") and config.get("architecture"):
+        return _built("timm:" + config["architecture"], getattr(module, "num_classes", None), config.get("num_classes"))
+    models = sys.modules.get("torchvision.models") if type(module).__module__.startswith("torchvision.models.") else None
+    return _torchvision_builder(models, module) if models else None
+
+
+def _torchvision_builder(models, module):
+    """torchvision 0.29 models/_api.py: each builder's weights tell how many parameters it makes."""
+    own = sum(parameter.numel() for parameter in module.parameters())
+    head = next((part for part in reversed(list(module.modules())) if hasattr(part, "out_features")), None)
+    for name in models.list_models():
+        if models.get_model_builder(name).__module__ != type(module).__module__:
+            continue
+        for weights in models.get_model_weights(name):
+            classes = len(weights.meta.get("categories") or ())
+            others = (head.out_features - classes) * (head.in_features + 1) if head is not None and classes else 0
+            if weights.meta.get("num_params") == own:
+                return _built("torchvision:" + name, None, None)
+            if weights.meta.get("num_params") == own - others:
+                return _built("torchvision:" + name, head.out_features, classes)
+    return None
+
+
+def _built(name, classes, usual):
+    return {"name": name, **({"classes": classes} if classes and classes != usual else {})}
+
+
 def adapters(module):
     """PEFT's adapters, one dictionary each."""
     peft = sys.modules.get("peft")

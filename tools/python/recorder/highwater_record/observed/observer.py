@@ -4,7 +4,7 @@ import functools
 import os
 import sys
 import weakref
-from collections import Counter
+from collections import Counter, OrderedDict
 
 from .. import after_import
 from . import batches, evaluations, loops, models, optimizers, recomputation, strategies
@@ -105,7 +105,8 @@ class Observer:
         if "loop" not in self._facts:
             self._facts["loop"] = loops.running()
             self._facts["label_smoothing"] = loops.label_smoothing()
-            self._facts["trl"] = loops.settings()
+            with self._careful("TRL"):
+                self._facts["trl"] = loops.settings(self._host_value)
             with self._careful("copies"):
                 copied = self._elements_of_copies()
                 self._facts.setdefault("model", {}).update(copied=copied, copies=sum(copied.values()))
@@ -190,6 +191,8 @@ class Observer:
         self._facts["model"] = {}
         with self._careful("model"):
             self._facts["model"] = models.described(self._torch, module)
+        with self._careful("builder"):
+            self._facts["model"].update(builder=models.builder(models.innermost(module)))
         with self._careful("adapters"):
             self._facts["adapters"] = models.adapters(module)
         with self._careful("strategy"):
@@ -214,6 +217,9 @@ class Observer:
         # "cache" since transformers 5.24, which warns of the older name.
         name = "cache" if hasattr(outputs, "cache") else "past_key_values"
         self._facts["batch"]["returns_cache"] = getattr(outputs, name, None) is not None
+        if logits is None and type(outputs) in (dict, OrderedDict):  # of torchvision's segmenters
+            logits = next(iter(outputs.values()), None)
+        logits = outputs if logits is None else logits
         self._outputs = weakref.ref(logits) if isinstance(logits, self._torch.Tensor) else None
 
     def _look_at_recomputation(self, module):
