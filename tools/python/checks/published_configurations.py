@@ -30,6 +30,8 @@ LAUNCH = re.compile(r"^\s*(?:[A-Z_]+=\S+ +)*(?:accelerate launch|torchrun|deepsp
 WITHOUT_MODEL = {"accelerate", "deepspeed"}
 # Files that spread a model over GPUs without saying how many.
 RANKS = 8
+# What a verdict is about where a file names no GPU.
+GPU = "h100-80"
 SECONDS = 120
 # Exit codes of a refusal: a plan or a command line that is wrong, and a file that cannot be read.
 REFUSALS = {2, 3}
@@ -156,6 +158,8 @@ def tried(row: Row, options: argparse.Namespace, scratch: Path) -> Result | None
     line = table.partition("\n")[0]
     if "--dp-kind" in table and "--dp " not in line:
         command += ["--dp", str(RANKS)]
+    if "--gpu " not in line:
+        command += ["--gpu", GPU]
     if code == 0 and not options.only_keys:
         code, answer, error = run([*command, "--steps", "1", "--format", "json"], folder)
     sentences = sentences_of(error, path, row) if code != 0 else []
