@@ -4,6 +4,7 @@
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/commands/commands.hpp"
 #include "tools/engine/engine.hpp"
@@ -12,10 +13,13 @@
 #include "tools/options/formula_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
+#include "tools/options/plan_source_option.hpp"
 #include "tools/options/rank_option.hpp"
+#include "tools/reports/replay_output.hpp"
 #include "tools/reports/simulate/simulate_report.hpp"
 #include "tools/studies/estimates/compared_estimates.hpp"
 #include "tools/studies/gate/check_run.hpp"
+#include "tools/studies/runs/recorded_answer.hpp"
 #include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/progress_line.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -93,8 +97,7 @@ void check_together(const po::variables_map& values, std::vector<std::string>& p
   }
 }
 
-SimulateCommand parse_simulate(const Arguments& arguments) {
-  const po::variables_map values = simulate_options().parse(arguments);
+SimulateCommand read_simulate(const po::variables_map& values, const Arguments& arguments) {
   SimulateCommand result;
   std::vector<std::string> problems;
   result.memory = read_memory_options(values, problems);
@@ -226,10 +229,99 @@ std::optional<BudgetVerdict> judge_plan(const SimulateCommand& command,
   return verdict;
 }
 
-}  // namespace
+/// What only a plan can be asked: a recording has no other batch, and no sizes for formulas.
+void require_no_plan(const po::variables_map& values, const SingleRecording& recording,
+                     const std::string& why) {
+  std::vector<std::string> asked = recording.changed;
+  const std::string* const rank = find_word(recording.words, "rank");
+  const bool is_other_rank =
+      values.contains("rank") && (rank == nullptr || *rank != text_option(values, "rank"));
+  for (const char* option : {"find-batch", "estimates", "bridge", "rank"}) {
+    if (option == std::string_view("rank") ? is_other_rank : values.contains(option)) {
+      asked.emplace_back(option);
+    }
+  }
+  if (!asked.empty()) {
+    throw UsageErrors({fmt::format(
+        "{}; without a model the recording answers for the program that ran, and not --{}: omit "
+        "it, or record other batches and lengths, too, and highwater fit {} ...",
+        why, fmt::join(asked, ", --"), recording.file)});
+  }
+}
 
-ExitCode run_simulate_plan(const Arguments& arguments, std::ostream& out) {
-  const SimulateCommand command = parse_simulate(arguments);
+RecordedQuestion question_of(const po::variables_map& values, const SingleRecording& recording,
+                             const std::string& why) {
+  RecordedQuestion question{recording.file, recording.recording, why, recording.program};
+  const auto differs = [&](const char* option, const std::optional<std::string>& given) {
+    const std::string* const word = find_word(recording.words, option);
+    return given && (word == nullptr || *word != *given);
+  };
+  std::vector<std::string> problems;
+  question.memory = read_memory_options(values, problems);
+  collect_problems(problems, [&] { check_settings(values, question.memory); });
+  if (const auto gpu = text_option(values, "gpu")) {
+    collect_problems(problems, [&] { question.gpu = &gpu_called(*gpu); });
+    question.is_other_gpu = differs("gpu", gpu);
+  }
+  question.is_other_memory =
+      question.is_other_gpu || differs("capacity", text_option(values, "capacity"));
+  if (!differs("alloc-conf", question.memory.alloc_conf)) {
+    question.memory.alloc_conf.reset();
+  }
+  if (!problems.empty()) {
+    throw UsageErrors(std::move(problems));
+  }
+  return question;
+}
+
+std::optional<BudgetVerdict> judge_recorded(const po::variables_map& values,
+                                            const RecordedAnswer& answer) {
+  const auto most = size_option(values, "max-reserved");
+  if (!most && !values.contains("fail-on-oom")) {
+    return std::nullopt;
+  }
+  BudgetVerdict verdict;
+  const Bytes reserved = answer.heaviest().result.peak.reserved;
+  if (values.contains("fail-on-oom") && !answer.fits()) {
+    verdict.exceeded.push_back(recorded_verdict(answer));
+  }
+  if (most && reserved > *most) {
+    verdict.exceeded.push_back(budget_words(budget_of(*most), reserved));
+  }
+  return verdict;
+}
+
+/// The answer of a recording whose program cannot be simulated: `why`.
+ExitCode run_simulate_recorded(const po::variables_map& values, const SingleRecording& recording,
+                               const std::string& why, std::ostream& out) {
+  require_no_plan(values, recording, why);
+  const OutputFormat format = output_format(values);
+  const RecordedAnswer answer = with_progress("replaying the recording", [&] {
+    return answer_by_recording(question_of(values, recording, why));
+  });
+  const auto verdict = judge_recorded(values, answer);
+  out << replay_output(answer.replays, format, TimelineKeys::omitted, verdict,
+                       RecordedSentences{recorded_verdict(answer), answer.fits(), answer.available,
+                                         recorded_limits(answer)});
+  if (verdict) {
+    enforce(*verdict);
+  }
+  return ExitCode::ok;
+}
+
+/// Why the recorded plan cannot be simulated, whatever else is asked for; empty if it can.
+std::string refusal_of_plan(const SingleRecording& recording) {
+  OptionWords words = recording.words;
+  std::erase_if(words, [](const OptionWord& word) { return find_option(word.first) == nullptr; });
+  try {
+    checked_run(words);
+    return "";
+  } catch (const Error& refused) {
+    return refused.what();
+  }
+}
+
+ExitCode run_planned(const SimulateCommand& command, std::ostream& out) {
   SimulationReport report = simulate_plan(command);
   report.budget = judge_plan(command, report.simulation);
   out << simulation_report(report, command.format);
@@ -237,6 +329,35 @@ ExitCode run_simulate_plan(const Arguments& arguments, std::ostream& out) {
     enforce(*report.budget);
   }
   return ExitCode::ok;
+}
+
+}  // namespace
+
+ExitCode run_simulate_plan(const Arguments& arguments, std::ostream& out) {
+  const po::variables_map values = simulate_options().parse(arguments);
+  const auto recording = single_recording(values, given_plan_options(values));
+  const auto why = recording ? why_no_model(values) : std::nullopt;
+  if (why) {
+    return run_simulate_recorded(values, *recording, *why, out);
+  }
+  const bool can_be_replayed = recording && recording->changed.empty();
+  std::string refusal;
+  try {
+    return run_planned(read_simulate(values, arguments), out);
+  } catch (const UsageError&) {
+    refusal = can_be_replayed ? refusal_of_plan(*recording) : "";
+    if (refusal.empty()) {
+      throw;
+    }
+  } catch (const InputError& refused) {  // of the engine
+    if (!can_be_replayed) {
+      throw;
+    }
+    refusal = refused.what();
+  }
+  return run_simulate_recorded(
+      values, *recording,
+      fmt::format("{}: its plan is not simulated: {}", recording->file, refusal), out);
 }
 
 }  // namespace highwater

@@ -309,6 +309,51 @@ std::optional<std::string> why_no_model(const po::variables_map& values) {
   return printable(fmt::format("{}: names no model; give --model", sources.back().file));
 }
 
+namespace {
+
+/// "ResNet; batch.tensors {"0":[64,3,224,224]}; steps.count 3".
+std::string program_words(const PlanSource& source) {
+  constexpr std::array<std::string_view, 4> kTold{"model.class", "model.config", "batch.tensors",
+                                                  "batch.shapes"};
+  std::string words;
+  for (const std::string_view told : kTold) {
+    const auto key = std::ranges::find_if(
+        source.keys, [&](const SourceKey& each) { return each.key.starts_with(told); });
+    if (key != source.keys.end()) {
+      words += (words.empty() ? "" : ", ") + shortened(key->value);
+    }
+  }
+  if (const std::string* const steps = find_word(source.words, "steps")) {
+    words += (words.empty() ? "" : ", ") + *steps + " steps";
+  }
+  return printable(words);
+}
+
+/// Options that say on what a program runs, and by what it is looked at.
+bool is_about_the_machine(const std::string& option) {
+  constexpr std::array<std::string_view, 4> kOptions{"gpu", "torch", "engine", "python"};
+  return std::ranges::find(kOptions, option) != kOptions.end();
+}
+
+}  // namespace
+
+std::optional<SingleRecording> single_recording(const po::variables_map& values,
+                                                const OptionWords& given) {
+  const std::vector<PlanSource> sources = plan_sources(values);
+  if (sources.size() != 1 || sources.front().recording == nullptr) {
+    return std::nullopt;
+  }
+  const PlanSource& source = sources.front();
+  SingleRecording single{source.file, source.recording, program_words(source), source.words, {}};
+  for (const OptionWord& word : given) {
+    const std::string* const recorded = find_word(source.words, word.first);
+    if (!is_about_the_machine(word.first) && (recorded == nullptr || *recorded != word.second)) {
+      single.changed.push_back(word.first);
+    }
+  }
+  return single;
+}
+
 std::optional<std::string> why_no_strategy(const po::variables_map& values) {
   if (values.contains("dp-kind")) {
     return std::nullopt;

@@ -67,6 +67,19 @@ std::optional<EarlierRun> kept_earlier_run(const boost::program_options::variabl
 /// named it.
 std::optional<std::string> why_no_model(const boost::program_options::variables_map& values);
 
+/// A recording that is all of --from, and what it says of its program.
+struct SingleRecording {
+  std::string file;
+  std::shared_ptr<const Recording> recording;
+  std::string program;               ///< class, batch and steps, as the recorder saw them
+  OptionWords words;                 ///< that the recorded plan is
+  std::vector<std::string> changed;  ///< options of a plan that are given and say otherwise
+};
+
+/// Absent where --from names something else, or more.
+std::optional<SingleRecording> single_recording(const boost::program_options::variables_map& values,
+                                                const OptionWords& given);
+
 /// Why it is not known how the plan of --from spreads the model, where a key says so in a way that
 /// cannot be read and no option says it: it would be simulated as a plan of another strategy.
 std::optional<std::string> why_no_strategy(const boost::program_options::variables_map& values);

@@ -8,6 +8,7 @@
 #include "tools/options/edit_option.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/plan_options.hpp"
+#include "tools/options/plan_source_option.hpp"
 #include "tools/options/reading_options.hpp"
 #include "tools/studies/runs/simulate_run.hpp"
 #include "tools/studies/runs/workload_request.hpp"
@@ -60,6 +61,11 @@ const Gpu* read_gpu_of_file(const po::variables_map& values, std::vector<std::st
 
 void read_plan_workload(const po::variables_map& values, WorkloadRequest& request,
                         std::vector<std::string>& problems) {
+  if (const auto why = why_no_model(values)) {
+    const bool is_recorded = single_recording(values, {}).has_value();
+    throw UsageErrors(
+        {*why + (is_recorded ? "; or name the recording as FILE, without --from" : "")});
+  }
   if (!values.contains("model")) {
     problems.emplace_back("give a FILE (snapshot or trace), or a plan with --model or --from");
     throw UsageErrors(std::move(problems));

@@ -53,6 +53,7 @@ struct ReplayAnswer {
   const std::vector<DeviceReplay>* replays = nullptr;
   TimelineKeys timeline = TimelineKeys::omitted;
   std::optional<BudgetVerdict> budget;
+  std::optional<RecordedSentences> recorded;
 };
 
 std::vector<DeviceAnswer> devices_of(const ReplayAnswer& answer) {
@@ -102,10 +103,23 @@ struct Members<DeviceAnswer> {
 };
 
 template <>
+struct Members<RecordedSentences> {
+  static constexpr auto kRows = std::to_array({
+      member<&RecordedSentences::verdict>("verdict", "the answer in one sentence"),
+      member<&RecordedSentences::fits>("fits", "whether the recorded run ends without an error"),
+      member<&RecordedSentences::available>("available_bytes",
+                                            "what the allocator may have; null: unlimited"),
+      member<&RecordedSentences::limits>("limits", "what the answer holds for, a sentence each"),
+  });
+};
+
+template <>
 struct Members<ReplayAnswer> {
   static constexpr auto kRows = std::to_array({
       member<devices_of>("devices", "one for each device with memory or events, ascending"),
       member_if_known<&ReplayAnswer::budget>("budget", "the options that limit the run"),
+      member_if_known<&ReplayAnswer::recorded>(
+          "recorded", "what simulate says of a recording whose program no plan describes"),
   });
 };
 
@@ -140,8 +154,14 @@ void add_replay(const DeviceReplay& replay, Report& report) {
 }  // namespace
 
 std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat format,
-                          TimelineKeys timeline, const std::optional<BudgetVerdict>& budget) {
+                          TimelineKeys timeline, const std::optional<BudgetVerdict>& budget,
+                          const std::optional<RecordedSentences>& recorded) {
   Report report(format, kSchema);
+  if (recorded) {
+    report.paragraph(recorded->verdict);
+    report.items("What this holds for", recorded->limits);
+    report.text("\n");
+  }
   if (replays.empty()) {
     report.line("The file holds no device with memory or events.");
   }
@@ -149,7 +169,7 @@ std::string replay_output(const std::vector<DeviceReplay>& replays, OutputFormat
     add_replay(replay, report);
   }
   report.csv([&] { return replay_lines(replays); });
-  report.members([&] { return object_json(ReplayAnswer{&replays, timeline, budget}); });
+  report.members([&] { return object_json(ReplayAnswer{&replays, timeline, budget, recorded}); });
   return report.str();
 }
 

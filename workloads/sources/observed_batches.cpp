@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
@@ -40,22 +41,43 @@ void use_batch(const ObservedFacts& facts, std::string_view name, SourceKeys& ke
   keys.use(path, facts.shown(path), "batch", std::to_string(shape_of_tensor(facts, name).front()));
 }
 
+/// Images, as transformers' models call them, or at the first place or by the name that a forward
+/// of timm or torchvision has for them.
+std::string_view images_of(const ObservedFacts& facts) {
+  constexpr std::array<std::string_view, 3> kNames{"pixel_values", "0", "x"};
+  const auto* const found = std::ranges::find_if(
+      kNames, [&](std::string_view name) { return shape_of_tensor(facts, name).size() == 4; });
+  return found == kNames.end() ? std::string_view() : *found;
+}
+
+void use_images(const ObservedFacts& facts, std::string_view name, SourceKeys& keys) {
+  const auto shape = shape_of_tensor(facts, name);
+  const std::string path = fmt::format("batch.tensors.{}", name);
+  use_batch(facts, name, keys);
+  keys.use(path, facts.shown(path), "image-size", fmt::format("{}x{}", shape[2], shape[3]));
+}
+
+/// A spectrogram has its frames at either place; a second has a hundred of them.
+void use_spectrogram(const ObservedFacts& facts, std::string_view name, SourceKeys& keys) {
+  constexpr double kFrames = 100;  // architectures/sizes.py
+  const auto shape = shape_of_tensor(facts, name);
+  const std::string path = fmt::format("batch.tensors.{}", name);
+  use_batch(facts, name, keys);
+  keys.use(path, facts.shown(path), "audio-seconds",
+           fmt::format("{}", static_cast<double>(std::max(shape[1], shape[2])) / kFrames));
+}
+
 /// What is fed in the place of tokens, of the sizes of the first batch.
 bool read_other_inputs(const ObservedFacts& facts, SourceKeys& keys) {
-  constexpr double kFrames = 100;     // of a spectrogram, a second (architectures/sizes.py)
-  constexpr double kSamples = 16000;  // of a waveform
-  const auto image = shape_of_tensor(facts, "pixel_values");
-  const auto features = shape_of_tensor(facts, "input_features");
+  constexpr double kSamples = 16000;  // of a waveform, a second
+  const std::string_view images = images_of(facts);
   const auto wave = shape_of_tensor(facts, "input_values");
-  if (image.size() == 4) {
-    use_batch(facts, "pixel_values", keys);
-    keys.use("batch.tensors.pixel_values", facts.shown("batch.tensors.pixel_values"), "image-size",
-             fmt::format("{}x{}", image[2], image[3]));
-  } else if (features.size() == 3) {
-    use_batch(facts, "input_features", keys);
-    const std::int64_t frames = std::max(features[1], features[2]);
-    keys.use("batch.tensors.input_features", facts.shown("batch.tensors.input_features"),
-             "audio-seconds", fmt::format("{}", static_cast<double>(frames) / kFrames));
+  if (!images.empty()) {
+    use_images(facts, images, keys);
+  } else if (shape_of_tensor(facts, "input_features").size() == 3) {
+    use_spectrogram(facts, "input_features", keys);
+  } else if (wave.size() == 3) {  // the Audio Spectrogram Transformer
+    use_spectrogram(facts, "input_values", keys);
   } else if (wave.size() == 2) {
     use_batch(facts, "input_values", keys);
     keys.use("batch.tensors.input_values", facts.shown("batch.tensors.input_values"),

@@ -90,12 +90,27 @@ std::string model_word(const json::object& config, const std::string& file) {
   return is_known ? preset->name : text;
 }
 
+/// A model of timm or torchvision, by the name that makes it.
+void read_builder(const ObservedFacts& facts, SourceKeys& keys) {
+  const auto name = facts.text("model.builder.name");
+  if (!name || !names_python_model(*name) || names_python_function(*name)) {
+    keys.add_not_supported("model.class", facts.shown("model.class"),
+                           "has no configuration of transformers; give --model FILE.py:function, a "
+                           "function of yours that makes it",
+                           "model");
+    return;
+  }
+  keys.use("model.builder.name", *name, "model", *name);
+  if (const auto classes = facts.whole("model.builder.classes")) {
+    keys.use("model.builder.classes", std::to_string(*classes), "num-labels",
+             std::to_string(*classes));
+  }
+}
+
 void read_config(const ObservedFacts& facts, const std::string& file, SourceKeys& keys) {
   const json::value* const config = facts.find("model.config");
   if (config == nullptr || !config->is_object()) {
-    keys.add_not_supported("model.class", facts.shown("model.class"),
-                           "has no configuration of transformers; give --model", "model");
-    return;
+    return read_builder(facts, keys);
   }
   const json::object model =
       with_class(without_origin(config->get_object()), facts.text("model.class").value_or(""));

@@ -15,13 +15,14 @@ namespace {
 struct TrlLoop {
   std::string_view trainer;
   std::string_view framework;
-  bool writes = false;
+  bool writes = false;   ///< its completions itself, of a largest length
+  bool answers = false;  ///< a prompt has answers, whose length is an option
 };
 
 constexpr std::array kTrlLoops{
-    TrlLoop{"DPOTrainer", "trl-dpo"},         TrlLoop{"KTOTrainer", "trl-kto"},
-    TrlLoop{"ORPOTrainer", "trl-orpo"},       TrlLoop{"RewardTrainer", "trl-reward"},
-    TrlLoop{"GRPOTrainer", "trl-grpo", true}, TrlLoop{"RLOOTrainer", "trl-rloo", true}};
+    TrlLoop{"DPOTrainer", "trl-dpo", false, true},   TrlLoop{"KTOTrainer", "trl-kto", false, true},
+    TrlLoop{"ORPOTrainer", "trl-orpo", false, true}, TrlLoop{"RewardTrainer", "trl-reward"},
+    TrlLoop{"GRPOTrainer", "trl-grpo", true},        TrlLoop{"RLOOTrainer", "trl-rloo", true}};
 
 const TrlLoop* loop_of(const ObservedFacts& facts) {
   const std::string loop = facts.text("loop").value_or("");
@@ -52,6 +53,9 @@ void read_lengths(const ObservedFacts& facts, const TrlLoop& loop, SourceKeys& k
   use_whole("batch.shapes", tokens - written, "seq", keys);
   if (loop.writes) {
     use_whole("trl.completion", written, "target-seq", keys);
+  } else if (const auto answer = facts.whole("trl.answer");
+             loop.answers && answer.value_or(0) > 0) {
+    use_whole("trl.answer", *answer, "target-seq", keys);
   }
 }
 

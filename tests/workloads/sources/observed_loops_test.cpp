@@ -48,6 +48,10 @@ TEST_CASE("observed plan: TRL's loops have the batches that they were told", "[p
   CHECK(observed_word(pairs, "seq") == "256");
   CHECK(observed_word(pairs, "target-seq").empty());
   CHECK(option_of(pairs, "trl.generates_by_vllm") == "not supported");
+  const PlanSource answered = observed(R"("loop": "DPOTrainer", "batch": {"shapes": [[8, 256]]},
+      "trl": {"batch": 4, "answer": 192, "reference": false})");
+  CHECK(observed_word(answered, "seq") == "256");
+  CHECK(observed_word(answered, "target-seq") == "192");
   const PlanSource ended = observed(R"("loop": "GRPOTrainer", "batch": {"shapes": [[8, 20]]},
       "trl": {"batch": 8, "completion": 32, "reference": false})");
   CHECK(option_of(ended, "batch.shapes") == "not supported");

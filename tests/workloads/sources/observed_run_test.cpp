@@ -70,7 +70,31 @@ TEST_CASE("observed plan: batches without tokens", "[plan][sources]") {
   CHECK(observed_word(speech, "audio-seconds") == "30");
   CHECK(observed_word(speech, "seq") == "128");
   CHECK(observed_word(batch(R"("input_values": [2, 24000])"), "audio-seconds") == "1.5");
+  const PlanSource spectrogram = batch(R"("input_values": [6, 1024, 128], "labels": [6])");
+  CHECK(observed_word(spectrogram, "batch") == "6");
+  CHECK(observed_word(spectrogram, "audio-seconds") == "10.24");
+  const PlanSource first = batch(R"("0": [64, 3, 224, 160])");
+  CHECK(observed_word(first, "batch") == "64");
+  CHECK(observed_word(first, "image-size") == "224x160");
   CHECK(option_of(batch(R"("x": [2, 3])"), "batch.tensors") == "not supported");
+}
+
+TEST_CASE("observed plan: a model of a library is named as the library makes it",
+          "[plan][sources]") {
+  const PlanSource known = observed(
+      R"("model": {"class": "ResNet", "builder": {"name": "torchvision:resnet18", "classes": 10}})");
+  CHECK(observed_word(known, "model") == "torchvision:resnet18");
+  CHECK(observed_word(known, "num-labels") == "10");
+  CHECK(observed_word(observed(R"("model": {"builder": {"name": "timm:resnet50"}})"), "num-labels")
+            .empty());
+  // A recording comes from others: it names no code to run.
+  for (const char* const name : {"null", R"({"name": "net.py:make"})"}) {
+    CAPTURE(name);
+    const PlanSource own =
+        observed(fmt::format(R"("model": {{"class": "Net", "builder": {}}})", name));
+    CHECK(observed_word(own, "model").empty());
+    CHECK(option_of(own, "model.class") == "not supported");
+  }
 }
 
 TEST_CASE("observed plan: labels of another length, and more choices", "[plan][sources]") {

@@ -15,6 +15,7 @@
 #include "workloads/plan/model/parameter_count.hpp"
 #include "workloads/plan/model/published_weights.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/plan/rules/gpu_kernels.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
@@ -79,6 +80,11 @@ void note_first_buckets(const TrainingPlan& plan, std::vector<std::string>& note
 PlannedRun run_of(TrainingPlan plan, const OptionWords& given) {
   PlannedRun run{std::move(plan), find_word(given, "gpu") != nullptr};
   run.words = given;
+  if (run.gpu_named) {
+    if (auto why = why_no_kernels(run.plan.gpu, run.plan.versions.torch)) {
+      run.notes.push_back(std::move(*why));
+    }
+  }
   if (const std::string* word = find_word(given, "model")) {
     note_family_defaults(*word, run.plan.model, run.notes);
     note_published_weights(run.plan, given, run.notes);

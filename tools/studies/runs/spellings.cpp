@@ -2,9 +2,10 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "tools/studies/runs/simulate_run.hpp"
-#include "traces/error.hpp"
+#include "tools/text/usage_errors.hpp"
 
 namespace highwater {
 namespace {
@@ -47,11 +48,11 @@ std::vector<SpelledRun> other_spellings(const PlannedRun& run, const MemoryReque
                                         const Usage& told) {
   std::vector<SpelledRun> others;
   const bool is_recorded = run.recording != nullptr;  // and so is how its script is written
-  if (run.plan.framework != Framework::hf || run.plan.engine == EngineKind::torch ||
-      !run.plan.training || is_recorded) {
+  if (run.plan.framework != Framework::hf || !run.plan.training || is_recorded) {
     return others;
   }
-  for (const Spelling& spelling : kSpellings) {
+  const bool is_slow = run.plan.engine == EngineKind::torch;  // seconds for each
+  for (const Spelling& spelling : std::span(kSpellings).first(is_slow ? 1 : kSpellings.size())) {
     const std::optional<SpelledRun> other = spelled(run, memory, spelling);
     if (other && (differ(told.reserved, other->peak.reserved) ||
                   differ(told.allocated, other->peak.allocated))) {

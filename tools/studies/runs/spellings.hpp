@@ -26,7 +26,7 @@ struct SpelledRun {
 
 /// The run written in each of the other ways, as far as `run` leaves it open and the peaks differ
 /// from `told` by one part in a hundred or more. Empty for loops of frameworks, which are written
-/// once, and for other engines than the model.
+/// once. By torch, which takes seconds for each, only the first of them is tried.
 std::vector<SpelledRun> other_spellings(const PlannedRun& run, const MemoryRequest& memory,
                                         const Usage& told);
 

@@ -7,7 +7,8 @@
 
 namespace highwater {
 
-/// Of the batches that the model was called with, if all have the same shape; otherwise nothing.
+/// Of the batches that the model was called with, if all have the same shape; otherwise nothing. Of
+/// square images `batch` and `side`.
 /// `seq` only where they have two dimensions. `plan` is Recording::plan.
 NamedIntegers recorded_integers(const std::string& plan);
 

@@ -116,7 +116,11 @@ std::string unknown_model(std::string_view name) {
                                : fmt::format("; nearest names: {}", fmt::join(nearest, ", "));
   const std::string remedy =
       is_hub_id(name)
-          ? fmt::format("its own sizes are found after 'hf download {} config.json'", name)
+          ? fmt::format(
+                "its own sizes are found after 'hf download {0} config.json' (of a pipeline "
+                "of diffusers: 'hf download {0} unet/config.json', or "
+                "transformer/config.json, and --model diffusers:FOLDER)",
+                name)
           : "give its config.json";
   return fmt::format("no such model{}; {} ('highwater models' lists all names)", near, remedy);
 }

@@ -70,6 +70,12 @@ constexpr std::array<std::string_view, 3> kLibraries{"timm", "torchvision", "dif
 
 constexpr std::string_view kBeforeFunction = ".py:";
 
+/// timm's own checkpoints on the hub ("timm/resnet50.a1_in1k") are made by timm under that name.
+std::string as_library_model(const std::string& text) {
+  constexpr std::string_view kOwner = "timm/";
+  return text.starts_with(kOwner) ? "timm:" + text.substr(kOwner.size()) : text;
+}
+
 bool names_library_model(std::string_view text) {
   const std::size_t colon = text.find(':');
   return colon != std::string_view::npos && colon + 1 < text.size() &&
@@ -125,10 +131,11 @@ bool names_python_function(std::string_view text) {
 }
 
 bool names_python_model(std::string_view text) {
-  return names_python_function(text) || names_library_model(text);
+  return names_python_function(text) || names_library_model(as_library_model(std::string(text)));
 }
 
-ModelSpec python_model(const std::string& text) {
+ModelSpec python_model(const std::string& given) {
+  const std::string text = as_library_model(given);
   OtherConfig config{.model_type = text, .shape = {}};
   config.python = names_library_model(text) ? text : with_whole_path(text);
   const std::string name =
