@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 
 #include <boost/program_options/value_semantic.hpp>
@@ -48,6 +49,9 @@ OptionParser record_options() {
       "which experts a router chooses: all equally often (default), one X times as often as the "
       "mean, expert i in proportion to 1 / i^S, or by the shares in FILE, one number for each "
       "expert")(
+      "cudnn", text("FOLDER"),
+      "where libcudnn.so.9 lies that is asked for the workspaces of cuDNN's plans (9.8 or later); "
+      "default: the one that the script's PyTorch was installed with")(
       "event-lag", text("N"),
       "how many kernel launches the device lags behind the host, which delays the reuse of blocks "
       "used on several streams; default: 0");
@@ -96,6 +100,17 @@ std::string moe_load_option(const std::string& text) {
   return shares.empty() ? text : fmt::format("{}", fmt::join(shares, ","));
 }
 
+std::string cudnn_option(const po::variables_map& values) {
+  const auto folder = text_option(values, "cudnn");
+  if (folder && !std::filesystem::exists(std::filesystem::path(*folder) / "libcudnn.so.9")) {
+    throw UsageError(
+        fmt::format("--cudnn {}: no libcudnn.so.9 in it; name the folder of NVIDIA's library, as "
+                    "site-packages/nvidia/cudnn/lib after pip install nvidia-cudnn-cu13",
+                    *folder));
+  }
+  return folder.value_or("");
+}
+
 /// Boost would read -1 as the largest number.
 template <class Number>
 Number number_option(const po::variables_map& values, const char* option, Number otherwise) {
@@ -127,6 +142,7 @@ RecordRequest read_options(const po::variables_map& values) {
       request.gpu = gpu_called(*name);
     }
   });
+  collect_problems(problems, [&] { request.cudnn = cudnn_option(values); });
   collect_problems(problems, [&] { request.capacity = size_option(values, "capacity"); });
   collect_problems(problems, [&] {
     request.stacks = stacks_option(text_option(values, "stacks").value_or(request.stacks));

@@ -1,7 +1,6 @@
 #include "tools/engine/run_cache.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <sys/stat.h>
 #include <system_error>
@@ -9,14 +8,13 @@
 #include <vector>
 
 #include "tools/engine/cached_run.hpp"
+#include "tools/record/user_cache.hpp"
 #include "traces/formats/bytes/temporary_file.hpp"
 
 namespace highwater {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kOwnFolder = "highwater-runs";
 
 std::vector<EntryUse> newest_first(const fs::path& cache) {
   std::vector<EntryUse> uses;
@@ -30,20 +28,6 @@ std::vector<EntryUse> newest_first(const fs::path& cache) {
   return uses;
 }
 
-fs::path folder_in(const char* variable, const char* below) {
-  const char* const value = std::getenv(variable);
-  return value == nullptr || *value == '\0' ? fs::path{} : fs::path(value) / below;
-}
-
-/// What $HIGHWATER_CACHE, or the user's home, says.
-fs::path chosen_folder() {
-  if (const char* const chosen = std::getenv("HIGHWATER_CACHE"); chosen != nullptr) {
-    return chosen;
-  }
-  const fs::path cache = folder_in("XDG_CACHE_HOME", "highwater");
-  return cache.empty() ? folder_in("HOME", ".cache/highwater") : cache;
-}
-
 /// Does nothing if there is one, or it cannot be made.
 void make_private_folder(const fs::path& folder) {
   std::error_code ignored;
@@ -52,11 +36,6 @@ void make_private_folder(const fs::path& folder) {
 }
 
 }  // namespace
-
-fs::path user_cache_folder() {
-  const fs::path chosen = chosen_folder();
-  return chosen.empty() ? chosen : chosen / kOwnFolder;
-}
 
 RunCache::RunCache(fs::path folder, Bytes room) : folder_(std::move(folder)), room_(room) {}
 

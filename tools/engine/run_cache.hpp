@@ -1,11 +1,11 @@
 // Runs of the torch engine, kept from one command to the next by the content of what was run.
 //
-// The cache has a folder of its own in the user's, and touches nothing in there but its entries: an
-// entry is a folder that is called by its key, belongs to this user and holds a file with the
-// cache's mark. That file also says the sum over the entry's key and its files: an entry is
-// believed only while it holds, so neither one that was damaged or replaced, nor one that stands
-// under another's key. Nobody but the user can open any of it, and what others could have written
-// is not believed.
+// The cache has a folder of its own in the user's (tools/record/user_cache.hpp), and touches
+// nothing in there but its entries: an entry is a folder that is called by its key, belongs to this
+// user and holds a file with the cache's mark. That file also says the sum over the entry's key and
+// its files: an entry is believed only while it holds, so neither one that was damaged or replaced,
+// nor one that stands under another's key. Nobody but the user can open any of it, and what others
+// could have written is not believed.
 #pragma once
 
 #include <filesystem>
@@ -16,11 +16,6 @@
 #include "traces/units.hpp"
 
 namespace highwater {
-
-/// "highwater-runs" in $HIGHWATER_CACHE, else in $XDG_CACHE_HOME/highwater, else in
-/// ~/.cache/highwater (XDG Base Directory Specification). Empty, and nothing is kept, where
-/// HIGHWATER_CACHE is set and empty or no home is known.
-std::filesystem::path user_cache_folder();
 
 /// Folders by key. A cache only saves time: where it cannot be read or written, it holds nothing.
 class RunCache {

@@ -23,6 +23,7 @@
 #include "tools/engine/run_cache.hpp"
 #include "tools/record/record_environment.hpp"
 #include "tools/record/record_files.hpp"
+#include "tools/record/user_cache.hpp"
 #include "tools/text/progress_line.hpp"
 #include "traces/error.hpp"
 #include "traces/program_ban.hpp"
@@ -86,7 +87,7 @@ class WarmPython {
       : python_(python),
         process_(python_command(python, "from highwater_engine.serve import main; main()"),
                  environment()),
-        cache_(user_cache_folder(), kRoomForCache) {
+        cache_(user_cache_folder("highwater-runs"), kRoomForCache) {
     try {
       const json::object ready =
           with_progress("starting Python", [&] { return process_.greeting(kLongestStart); });

@@ -7,18 +7,27 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/record/gpu_clocks.hpp"
+#include "tools/record/user_cache.hpp"
 #include "workloads/training/outside_memory.hpp"
 
 namespace highwater {
 namespace {
 
+constexpr const char* kKeptAnswers = "highwater-cudnn";
+
 // The most GPUs per node here; a larger world spreads over several nodes.
 constexpr std::uint32_t kGpusPerNode = 8;
 
 std::string gpu_text(const Gpu& gpu) {
-  return fmt::format("name={};major={};minor={};multiprocessors={};threads={};memory={}",
-                     gpu.description, gpu.major, gpu.minor, gpu.multiprocessors,
-                     gpu.max_threads_per_multiprocessor, gpu.total_memory.count());
+  std::string text =
+      fmt::format("name={};major={};minor={};multiprocessors={};threads={};memory={}",
+                  gpu.description, gpu.major, gpu.minor, gpu.multiprocessors,
+                  gpu.max_threads_per_multiprocessor, gpu.total_memory.count());
+  if (const auto clocks = clocks_of(gpu)) {
+    text += fmt::format(";clock={};memory_clock={}", clocks->multiprocessors, clocks->memory);
+  }
+  return text;
 }
 
 /// Used for whatever release the command runs: newer ones need about as much.
@@ -129,6 +138,9 @@ Environment record_environment(const RecordRequest& request, const std::filesyst
   base["HIGHWATER_RECORD_STEPS"] = std::to_string(request.steps);
   base["HIGHWATER_RECORD_FINISH_STEP"] = request.finish_step ? "1" : "";
   base["HIGHWATER_RECORD_STACKS"] = request.stacks;
+  base["HIGHWATER_RECORD_CUDNN"] =
+      request.cudnn.empty() ? "" : std::filesystem::absolute(request.cudnn).string();
+  base["HIGHWATER_RECORD_CUDNN_CACHE"] = user_cache_folder(kKeptAnswers).string();
   base["HIGHWATER_RECORD_ANSWERS"] = request.answers;
   base["HIGHWATER_RECORD_MOE_LOAD"] = request.moe_load;
   base["HIGHWATER_RECORD_DESCRIBED"] = description(request);

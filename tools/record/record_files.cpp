@@ -29,6 +29,9 @@ void write(const std::filesystem::path& path, std::string_view content) {
   if (!out) {
     throw cannot_write(path, std::strerror(errno));
   }
+  std::error_code ignored;  // one of them is a program
+  std::filesystem::permissions(path, std::filesystem::perms::owner_exec,
+                               std::filesystem::perm_options::add, ignored);
 }
 
 /// Absolute, since the command may change its directory.

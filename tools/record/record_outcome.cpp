@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -46,6 +47,10 @@ WrittenSnapshot written(const json::object& line) {
       json::error_code none;
       snapshot.not_modelled[name] = count.to_number<std::uint64_t>(none);
     }
+  }
+  const json::value* cudnn = line.if_contains("cudnn");
+  if (cudnn != nullptr && cudnn->is_object()) {
+    snapshot.cudnn = read_cudnn_facts(cudnn->get_object());
   }
   return snapshot;
 }
@@ -185,6 +190,7 @@ std::vector<std::string> record_notes(const RecordOutcome& outcome) {
           "missing: " +
           list_of(snapshot.not_modelled));
     }
+    std::ranges::move(cudnn_notes(snapshot.cudnn), std::back_inserter(notes));
   }
   if (ended_unexplained(outcome)) {
     notes.push_back("the command " + how_it_ended(outcome.end));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/record/child_process.hpp"
+#include "tools/record/cudnn_facts.hpp"
 
 namespace highwater {
 
@@ -25,6 +26,7 @@ struct WrittenSnapshot {
   std::vector<int> communicators;  ///< ranks of each group of NCCL's that a process has made
   std::uint64_t values_read = 0;   ///< small copies to the host whose values no kernel had computed
   std::map<std::string, std::uint64_t> not_modelled;  ///< calls by function that did nothing
+  CudnnFacts cudnn;
 };
 
 struct RecordOutcome {

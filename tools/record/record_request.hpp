@@ -21,9 +21,10 @@ struct RecordRequest {
   bool finish_step = false;       ///< the last step ends with the script's next forward pass
   std::uint64_t event_lag = 0;    ///< kernel launches by which the device lags behind the host
   std::string output = "record.pickle";
-  std::string stacks = "python";     ///< none, python, all
-  std::string answers;               ///< "nonzero=0.25,item=1"
-  std::string moe_load = "even";     ///< even, busiest:X, zipf:S, or shares: "0.5,0.3,0.2"
+  std::string stacks = "python";  ///< none, python, all
+  std::string cudnn;              ///< a folder with another cuDNN than the script's own, or empty
+  std::string answers;            ///< "nonzero=0.25,item=1"
+  std::string moe_load = "even";  ///< even, busiest:X, zipf:S, or shares: "0.5,0.3,0.2"
   std::vector<std::string> command;  ///< program and arguments
   OutputFormat format = OutputFormat::table;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -309,6 +310,42 @@ TEST_CASE("record: notes name untested releases and loops that wait") {
   CHECK_THAT(notes[1], Contains("train.py:12"));
 }
 
+TEST_CASE("record: notes say whose workspaces of cuDNN were counted, and what is not known") {
+  CHECK(cudnn_notes({}).empty());
+  CHECK(cudnn_notes({.plans = 3, .library = "/l/libcudnn.so.9", .version = 92600}).empty());
+  const auto absent = cudnn_notes({.not_counted = 1});
+  REQUIRE(absent.size() == 1);
+  CHECK_THAT(absent[0],
+             Contains("not counted (1 plan, 0 bytes each)") && Contains("--cudnn FOLDER"));
+  const auto old =
+      cudnn_notes({.not_counted = 2, .library = "/l/libcudnn.so.9", .problem = "too old"});
+  REQUIRE(old.size() == 1);
+  CHECK_THAT(old[0], Contains("/l/libcudnn.so.9: too old"));
+  const auto other = cudnn_notes({.plans = 3,
+                                  .library = "/l/libcudnn.so.9",
+                                  .version = 91002,
+                                  .is_other = true,
+                                  .is_benchmarked = true,
+                                  .choices = 1,
+                                  .smallest = 0,
+                                  .largest = 1 << 20});
+  REQUIRE(other.size() == 2);
+  CHECK_THAT(other[0], Contains("cuDNN 9.10.2 in /l/libcudnn.so.9"));
+  CHECK_THAT(other[1], Contains("1 operation could") && Contains("1.00 MiB"));
+}
+
+TEST_CASE("record: a snapshot's line has what became of cuDNN's plans") {
+  const TempDir folder;
+  const RecordOutcome outcome = outcome_of(
+      folder,
+      R"({"event": "written", "output": "o", "cudnn": {"plans": 4, "plans_not_counted": 2, "version": "?"}})"
+      "\n");
+  REQUIRE(outcome.snapshots.size() == 1);
+  CHECK(outcome.snapshots[0].cudnn.plans == 4);
+  CHECK(outcome.snapshots[0].cudnn.version == 0);
+  CHECK_THAT(record_notes(outcome).front(), Contains("cuDNN's workspaces are not counted"));
+}
+
 TEST_CASE("record: the binary carries the recorder and the libraries for two CUDA releases") {
   std::filesystem::path folder;
   {
@@ -319,6 +356,7 @@ TEST_CASE("record: the binary carries the recorder and the libraries for two CUD
     CHECK(std::filesystem::exists(folder / "fakecuda/cuda12/libcudart.so.12"));
     CHECK(std::filesystem::exists(folder / "fakecuda/cuda13/libcudart.so.13"));
     CHECK(std::filesystem::exists(folder / "fakecuda/cuda13/libcuda.so.1"));
+    CHECK(access((folder / "fakecuda/cudnn/cudnn_library").c_str(), X_OK) == 0);
     CHECK(test::read_file(folder / "fakecuda/cuda12/libcudart.so.12")
               .starts_with("\x7f"
                            "ELF"));

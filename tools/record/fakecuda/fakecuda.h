@@ -30,6 +30,10 @@ unsigned long long fakecuda_reads(void);
  * the length of the whole, without the final zero. */
 size_t fakecuda_unmodelled(char* text, size_t n);
 
+/* Exported by libcudnn: what became of cuDNN's plans, and of the real library that was asked, as lines
+ * "key value". Writes and returns as fakecuda_unmodelled() does. */
+size_t fakecuda_cudnn(char* text, size_t n);
+
 /* The next ncclCommSplit of this thread makes a communicator of `size` ranks in which this process is `rank`:
  * its own arguments do not tell how many ranks share a colour. Size 0 takes an announcement back. */
 void fakecuda_announce_split(int rank, int size);

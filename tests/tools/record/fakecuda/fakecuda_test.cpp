@@ -78,7 +78,8 @@ TEST_CASE("fakecuda: a malformed variable ends the program", "[fakecuda][setting
                  "FAKE_CUDA_GPU=major=8;minor=5: no limits are known for compute capability 8.5");
   check_rejected("FAKE_CUDA_GPU=sms=3",
                  "FAKE_CUDA_GPU=sms=3: unknown key 'sms'; known are name, major, minor, "
-                 "multiprocessors, memory, threads, blocks, l2, shared_sm, shared_block");
+                 "multiprocessors, memory, clock, memory_clock, threads, blocks, l2, shared_sm, "
+                 "shared_block");
   check_rejected("FAKE_CUDA_GPU='multiprocessors=many'",
                  "FAKE_CUDA_GPU=multiprocessors=many: 'many' is not a number");
 }

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-from . import required_releases, status
+from . import cudnn, required_releases, status
 
 OLDEST = (2, 4)
 NEWEST = (2, 15)  # tested; later releases are tried, with a warning
@@ -33,6 +33,7 @@ def load(options):
         print(f"highwater record: {place}: {problem}", file=sys.stderr)
         raise SystemExit(3)
     required_releases.announce(place)
+    cudnn.announce(options, place)
     for name in sorted(os.listdir(folder), key=_place_in_order):
         ctypes.CDLL(os.path.join(folder, name), mode=ctypes.RTLD_GLOBAL)
     os.environ.setdefault("TRITON_LIBCUDA_PATH", folder)  # Triton links its launchers with the driver

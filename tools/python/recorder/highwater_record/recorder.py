@@ -10,8 +10,8 @@ import sys
 import threading
 
 from . import (
-    allocator_calls, attributes, call_stacks, captures, fused_backward, libraries, observed, phases, places, progress,
-    status, stuck, valid_json)
+    allocator_calls, attributes, call_stacks, captures, cudnn, fused_backward, libraries, observed, phases, places,
+    progress, status, stuck, valid_json)
 
 
 class Recorder:
@@ -172,6 +172,7 @@ class Recorder:
             "values_read": self._control.fakecuda_reads(),
             "not_modelled": _not_modelled(self._control),
             "communicators": _communicators(self._torch),
+            "cudnn": cudnn.facts(self._torch, self._options),
         }
         if not entries:  # a launcher that queried the device, a worker that compiles
             status.tell(self._options, "nothing", **facts)

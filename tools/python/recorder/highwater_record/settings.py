@@ -14,6 +14,8 @@ class Settings:
     max_entries: int          # length of the history
     world_size: int           # 0: not distributed
     rank: int
+    cudnn: str                # a folder with another cuDNN than the one PyTorch was installed with; see cudnn.py
+    cudnn_cache: str          # where its answers are kept, or empty
     answers: str              # "nonzero=0.25,item=1"; see answers.py
     moe_load: str             # "even", "busiest:2", "zipf:1" or shares of the experts, "0.5,0.3,0.2"; see routing.py
     stage_input: str          # "2x256x512:bfloat16": what a pipeline's stage before this rank's sends; see pipelines.py
@@ -38,6 +40,8 @@ def from_environment(environment=os.environ):
         max_entries=int(get("MAX_ENTRIES", "0")) or 2**40,
         world_size=int(get("WORLD_SIZE", "0")),
         rank=int(get("RANK", "0")),
+        cudnn=get("CUDNN"),
+        cudnn_cache=get("CUDNN_CACHE"),
         answers=get("ANSWERS"),
         moe_load=get("MOE_LOAD", "even"),
         stage_input=get("STAGE_INPUT"),

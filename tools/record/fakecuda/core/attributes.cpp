@@ -13,6 +13,10 @@ int profile_attribute(Attribute attribute, int device) {
   switch (attribute) {
     case Attribute::multiprocessor_count:
       return gpu.multiprocessors;
+    case Attribute::clock_rate:  // in kHz
+      return gpu.clock_megahertz * 1000;
+    case Attribute::memory_clock_rate:
+      return gpu.memory_clock_megahertz * 1000;
     case Attribute::compute_capability_major:
       return gpu.major;
     case Attribute::compute_capability_minor:
@@ -62,10 +66,6 @@ int device_attribute(int number, int device) {
       return 65536;
     case Attribute::warp_size:
       return 32;
-    case Attribute::clock_rate:  // nothing here depends on the clocks: those of an A100
-      return 1410000;
-    case Attribute::memory_clock_rate:
-      return 1593000;
     case Attribute::global_memory_bus_width:
       return 5120;
     case Attribute::texture_alignment:

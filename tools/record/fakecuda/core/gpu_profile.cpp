@@ -51,6 +51,10 @@ void set_field(GpuProfile& gpu, std::string_view text, std::string_view key,
     gpu.multiprocessors = to_int(text, value);
   } else if (key == "memory") {
     gpu.memory = to_bytes(text, value);
+  } else if (key == "clock") {
+    gpu.clock_megahertz = to_int(text, value);
+  } else if (key == "memory_clock") {
+    gpu.memory_clock_megahertz = to_int(text, value);
   } else if (key == "threads") {
     gpu.threads_per_multiprocessor = to_int(text, value);
   } else if (key == "blocks") {
@@ -64,8 +68,8 @@ void set_field(GpuProfile& gpu, std::string_view text, std::string_view key,
   } else {
     reject_environment(kVariable, text,
                        "unknown key '" + std::string(key) +
-                           "'; known are name, major, minor, multiprocessors, memory, threads, "
-                           "blocks, l2, shared_sm, shared_block");
+                           "'; known are name, major, minor, multiprocessors, memory, clock, "
+                           "memory_clock, threads, blocks, l2, shared_sm, shared_block");
   }
 }
 

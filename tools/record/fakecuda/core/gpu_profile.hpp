@@ -14,7 +14,9 @@ struct GpuProfile {
   int minor = 0;
   int multiprocessors = 108;
   std::uint64_t memory = 81050ULL << 20;  ///< bytes: totalGlobalMem
-  int threads_per_multiprocessor = 0;     ///< the rest: 0 until completed
+  int clock_megahertz = 1410;             ///< of the multiprocessors; only cuDNN depends on clocks
+  int memory_clock_megahertz = 1593;
+  int threads_per_multiprocessor = 0;  ///< the rest: 0 until completed
   int blocks_per_multiprocessor = 0;
   std::uint64_t l2_bytes = 0;
   std::uint64_t shared_per_multiprocessor = 0;  ///< bytes
@@ -22,9 +24,9 @@ struct GpuProfile {
 };
 
 /// Reads "name=NVIDIA H100 80GB HBM3;major=9;minor=0;multiprocessors=132;memory=84943044608".
-/// Further keys: threads, blocks, l2, shared_sm, shared_block; omitted ones follow from the compute
-/// capability. Without text: an A100 with 80 GB. Ends the process on a key, value or capability it
-/// does not know (see reject_environment()).
+/// Further keys: clock, memory_clock (MHz), threads, blocks, l2, shared_sm, shared_block; omitted
+/// ones follow from the compute capability. Without text: an A100 with 80 GB. Ends the process on a
+/// key, value or capability it does not know (see reject_environment()).
 GpuProfile gpu_profile(std::string_view text);
 
 }  // namespace highwater::fakecuda

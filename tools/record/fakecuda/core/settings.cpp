@@ -43,6 +43,11 @@ Settings read_settings() {
   read.event_lag = environment_size("FAKE_CUDA_EVENT_LAG", 0);
   read.event_queries = environment_size("FAKE_CUDA_EVENT_QUERIES", 0);
   read.cudnn_workspace = environment_size("FAKE_CUDNN_WORKSPACE", 0);
+  read.cudnn_library = environment_text("FAKE_CUDNN_LIBRARY").value_or("");
+  read.cudnn_compiler = environment_text("FAKE_CUDNN_COMPILER").value_or("");
+  read.cudnn_program = environment_text("FAKE_CUDNN_PROGRAM").value_or("");
+  read.cudnn_cache = environment_text("FAKE_CUDNN_CACHE").value_or("");
+  read.cudnn_is_other = environment_number("FAKE_CUDNN_OTHER", 0, 0, 1) == 1;
   read.cudnn_version = environment_number("FAKE_CUDNN_VERSION", 0, 0, 999999);
   read.nccl_version = environment_number("FAKE_NCCL_VERSION", 0, 0, 999999);
   read.log = environment_text("FAKE_CUDA_LOG").value_or("");

@@ -26,10 +26,15 @@ struct Settings {
   std::uint64_t event_lag = 0;      ///< FAKE_CUDA_EVENT_LAG: launches by which the device lags
   std::uint64_t event_queries = 0;  ///< FAKE_CUDA_EVENT_QUERIES: first queries answered "not ready"
   std::uint64_t cudnn_workspace = 0;  ///< FAKE_CUDNN_WORKSPACE: bytes of every cuDNN plan
-  int cudnn_version = 0;              ///< FAKE_CUDNN_VERSION (91900); 0: the library's own choice
-  int nccl_version = 0;               ///< FAKE_NCCL_VERSION (22809); 0: the library's own choice
-  std::string log;                    ///< FAKE_CUDA_LOG: a file, empty for none
-  bool log_kernels = false;           ///< FAKE_CUDA_LOG_KERNELS
+  std::string cudnn_library;    ///< FAKE_CUDNN_LIBRARY: NVIDIA's libcudnn.so.9, which is asked
+  std::string cudnn_compiler;   ///< FAKE_CUDNN_COMPILER: NVIDIA's libnvrtc.so, for it
+  std::string cudnn_program;    ///< FAKE_CUDNN_PROGRAM: the program that loads both
+  std::string cudnn_cache;      ///< FAKE_CUDNN_CACHE: a folder that keeps its answers
+  bool cudnn_is_other = false;  ///< FAKE_CUDNN_OTHER: it is not the one PyTorch was installed with
+  int cudnn_version = 0;        ///< FAKE_CUDNN_VERSION (91900); 0: the library's own choice
+  int nccl_version = 0;         ///< FAKE_NCCL_VERSION (22809); 0: the library's own choice
+  std::string log;              ///< FAKE_CUDA_LOG: a file, empty for none
+  bool log_kernels = false;     ///< FAKE_CUDA_LOG_KERNELS
 };
 
 /// The process's settings. Ends the process if a variable cannot be parsed.

@@ -1,10 +1,14 @@
 // Versions, errors, handles.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "tools/record/fakecuda/api.hpp"
 #include "tools/record/fakecuda/core/settings.hpp"
 #include "tools/record/fakecuda/cudnn/descriptors.hpp"
+#include "tools/record/fakecuda/cudnn/last_error.hpp"
+#include "tools/record/fakecuda/cudnn/real_library.hpp"
 #include "tools/record/fakecuda/versions.hpp"
 
 namespace highwater::fakecuda {
@@ -14,9 +18,14 @@ struct CudnnHandle {
   std::uint64_t stream = 0;
 };
 
-// major * 10000 + minor * 100 + patch
+// major * 10000 + minor * 100 + patch. PyTorch and cudnn-frontend choose by it, so it is that of
+// the library that PyTorch was installed with, unless another one is asked in its place.
 int version() {
-  return settings().cudnn_version > 0 ? settings().cudnn_version : kCudnnVersion;
+  if (settings().cudnn_version > 0) {
+    return settings().cudnn_version;
+  }
+  const int installed = settings().cudnn_is_other ? 0 : library_version();
+  return installed > 0 ? installed : kCudnnVersion;
 }
 
 }  // namespace
@@ -41,7 +50,10 @@ FAKECUDA_API const char* cudnnGetErrorString(int status) {
 
 FAKECUDA_API void cudnnGetLastErrorString(char* text, std::size_t size) {
   if (size > 0) {
-    *text = '\0';
+    const std::string& last = last_error_text();
+    const std::size_t taken = std::min(last.size(), size - 1);
+    std::memcpy(text, last.data(), taken);
+    text[taken] = '\0';
   }
 }
 
