@@ -10,8 +10,10 @@
 namespace highwater {
 namespace {
 
+/// The last two are the model's own, which is not read anew below.
 bool stays(std::string_view option) {
-  constexpr std::array<std::string_view, 4> kKept{"model", "gpu", "torch", "transformers"};
+  constexpr std::array<std::string_view, 5> kKept{"gpu", "torch", "transformers", "model",
+                                                  "num-labels"};
   return find_option(option) == nullptr || std::ranges::find(kKept, option) != kKept.end();
 }
 

@@ -607,7 +607,8 @@ class ObservedPlan(unittest.TestCase):
     def step(self, *batches):
         for batch in batches:
             with mock.patch.object(observed.observer.batches, "arguments_of_call", lambda: ((), batch)):
-                self.observer.forward_begins(mock.Mock(spec=[], modules=lambda: [], parameters=lambda: []))
+                weight = types.SimpleNamespace(dtype="torch.float32", numel=lambda: 1, requires_grad=True)
+                self.observer.forward_begins(mock.Mock(spec=[], modules=lambda: [], parameters=lambda: [weight]))
             self.observer.forward_ended(types.SimpleNamespace(logits=Tensor(1), past_key_values=None))
         group = {"params": [1, 2], "fused": True, "momentum": 0.9, "lr": 1.0}
         self.observer.optimizer_begins(types.SimpleNamespace(param_groups=[group]))
@@ -626,6 +627,18 @@ class ObservedPlan(unittest.TestCase):
         self.assertEqual(plan["optimizers"][0]["options"], {"momentum": 0.9})
         self.assertEqual(plan["loop"], "plain")
         json.dumps(plan)
+
+    def test_a_loss_that_is_a_module_is_no_forward_pass(self):
+        outputs = Tensor(2, 10)
+        with mock.patch.object(observed.observer.batches, "arguments_of_call", lambda: ((Tensor(2, 3, 8, 8),), {})):
+            weight = types.SimpleNamespace(dtype="torch.float32", numel=lambda: 1, requires_grad=True)
+            self.observer.forward_begins(mock.Mock(spec=[], modules=lambda: [], parameters=lambda: [weight]))
+        self.observer.forward_ended(outputs)
+        self.observer.forward_begins(mock.Mock(spec=[], parameters=lambda: []))
+        self.observer.forward_ended(Tensor(1))
+        self.assertIsNone(self.observer._keeps)  # which only the next pass of the model tells
+        self.observer.optimizer_begins(types.SimpleNamespace(param_groups=[{"params": []}]))
+        self.assertEqual(self.observer.plan({})["steps"]["micro_batches"], [1])
 
     def test_what_was_not_seen_is_named(self):
         plan = self.observer.plan({})
@@ -661,7 +674,7 @@ class ObservedPlan(unittest.TestCase):
         self.step({"input_ids": Tensor(2, 8)})
         self.torch.is_grad_enabled = lambda: False
         for _ in range(3):
-            self.observer.forward_begins(None)
+            self.observer.forward_begins(mock.Mock(parameters=lambda: [1]))
         self.assertEqual(self.observer.plan({})["steps"]["without_gradients"], 3)
 
     def test_trainers_evaluation_is_told_by_its_loop(self):

@@ -36,6 +36,7 @@ class Observer:
         self._keeps = None           # whether outputs live until the next forward pass
         self._keeps_in_step = None   # and until the optimizer steps
         self._autocast = None
+        self._is_loss = False        # whether the module that runs has no parameters
         self._in_backward = False
         self._again = 0              # depth of modules called in a backward pass
         self._recomputed = {}        # id of a module -> module
@@ -71,6 +72,9 @@ class Observer:
     # ---- what phases.py notices
 
     def forward_begins(self, module):
+        self._is_loss = next(iter(module.parameters()), None) is None
+        if self._is_loss:  # CrossEntropyLoss() and the like, which are modules, too
+            return
         self._where = "forward"
         if not self._torch.is_grad_enabled():
             with self._careful("evaluation"):
@@ -86,7 +90,7 @@ class Observer:
             self._keeps = self._outputs() is not None
 
     def forward_ended(self, outputs):
-        if self._torch.is_grad_enabled() and self._keeps is None:
+        if self._torch.is_grad_enabled() and self._keeps is None and not self._is_loss:
             with self._careful("outputs"):
                 self._look_at_outputs(outputs)
 
