@@ -1,5 +1,5 @@
-// All functions of the driver (symbols/cuda.def), each saying that there is no device; driver.cpp
-// has the few that say something else.
+// Answers each function of the CUDA driver (symbols/cuda.def) with "no device". driver.cpp
+// overrides the few that need another answer.
 #include "tools/record/fakecuda/api.hpp"
 
 namespace {
