@@ -7,9 +7,9 @@
 namespace highwater {
 namespace {
 
-bool has_any(const std::vector<std::uint64_t>& places, std::size_t begin, std::size_t end) {
-  const auto first = std::ranges::lower_bound(places, begin);
-  return first != places.end() && *first < end;
+bool has_any(const std::vector<std::uint64_t>& places, EntryRange entries) {
+  const auto first = std::ranges::lower_bound(places, entries.begin);
+  return first != places.end() && *first < entries.end;
 }
 
 }  // namespace
@@ -44,13 +44,12 @@ AllocatorCalls::AllocatorCalls(const Recording& recording, int device) {
   std::ranges::sort(retries_);
 }
 
-ReleaseCause AllocatorCalls::cause_of_release(std::size_t begin, std::size_t end) const {
-  if (has_any(empty_caches_, begin, end)) {
+ReleaseCause AllocatorCalls::cause_of_release(EntryRange entries) const {
+  if (has_any(empty_caches_, entries)) {
     return ReleaseCause::empty_cache;
   }
-  const bool is_noted = noted_from_ && *noted_from_ <= begin;
-  return is_noted || has_any(retries_, begin, end) ? ReleaseCause::allocation
-                                                   : ReleaseCause::unknown;
+  const bool is_noted = noted_from_ && *noted_from_ <= entries.begin;
+  return is_noted || has_any(retries_, entries) ? ReleaseCause::allocation : ReleaseCause::unknown;
 }
 
 }  // namespace highwater

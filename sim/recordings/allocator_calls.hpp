@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/recordings/entry_range.hpp"
 #include "traces/pool_options.hpp"
 #include "traces/recording.hpp"
 
@@ -18,8 +19,8 @@ class AllocatorCalls {
  public:
   AllocatorCalls(const Recording& recording, int device);
 
-  /// Of the first release among the entries [begin, end), of which the last one is an allocation.
-  [[nodiscard]] ReleaseCause cause_of_release(std::size_t begin, std::size_t end) const;
+  /// Of the first release among the entries, of which the last one is an allocation.
+  [[nodiscard]] ReleaseCause cause_of_release(EntryRange entries) const;
 
   /// Of pools whose options are known to differ from the defaults.
   [[nodiscard]] const std::map<PoolId, PoolOptions>& pools() const { return pools_; }

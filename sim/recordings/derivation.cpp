@@ -242,7 +242,7 @@ class Derivation {
     if (!pending_.releases) {
       return ReleaseCause::unknown;
     }
-    const ReleaseCause noted = calls_.cause_of_release(log_.emitted(), consumed_);
+    const ReleaseCause noted = calls_.cause_of_release({log_.emitted(), consumed_});
     const bool is_for_nothing = !pending_.gains && allocation.action != RecordedAction::oom &&
                                 !leaves_rim(unexplained(), allocation, *settings_);
     return noted == ReleaseCause::unknown && is_for_nothing ? ReleaseCause::empty_cache : noted;

@@ -17,17 +17,12 @@
 
 #include "allocator/memory_map.hpp"
 #include "allocator/settings/settings.hpp"
+#include "sim/recordings/entry_range.hpp"
 #include "traces/pool_options.hpp"
 #include "traces/recording.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
-
-/// Entries [begin, end) of RecordedDevice::entries.
-struct EntryRange {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
 
 /// What the derivation had to assume or could not use.
 struct DerivationReport {

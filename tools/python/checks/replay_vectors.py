@@ -30,7 +30,7 @@ COUNTED = ("allocation", "segment", "active", "inactive_split", "allocated_bytes
 OVERSIZE = ("oversize_allocations", "oversize_segments")
 COUNTERS = ("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc",
             "num_device_free", "max_split_size")
-KEPT = []  # pools whose last use is gone must not be deleted, too
+KEPT: list[object] = []  # pools whose last use is gone must not be deleted, too
 DEVICE_ACTIONS = ("segment_alloc", "segment_free", "segment_map", "segment_unmap")
 
 

@@ -6,6 +6,7 @@
 
 #include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/usage_errors.hpp"
+#include "traces/error.hpp"
 
 namespace highwater {
 namespace {
@@ -38,6 +39,8 @@ std::optional<SpelledRun> spelled(const PlannedRun& run, const MemoryRequest& me
     return SpelledRun{spelling, peaks.peak,
                       peaks.available ? std::optional(peaks.fits) : std::nullopt};
   } catch (const UsageErrors&) {
+    return std::nullopt;
+  } catch (const InputError&) {  // PyTorch could not carry it out; the answer stands without it
     return std::nullopt;
   }
 }
