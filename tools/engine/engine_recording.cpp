@@ -70,6 +70,15 @@ GeneratedRun derived_run(const std::string& path) {
   return run;
 }
 
+/// What the script leaves out, and what was not counted when it ran.
+std::string notes_of(const json::object& answer, const WrittenSnapshot& snapshot) {
+  std::string all = text_of(answer, kNote);
+  for (const std::string& note : cudnn_notes(snapshot.cudnn)) {
+    all += (all.empty() ? "" : "; ") + note;
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string text_of(const json::object& object, std::string_view key) {
@@ -97,7 +106,7 @@ fs::path accept_recording(const json::object& answer, const fs::path& folder) {
   fs::create_directory(recording);
   fs::rename(snapshot.path, recording / kSnapshot);
   std::ofstream(recording / kTrainable) << snapshot.trainable;
-  std::ofstream(recording / kNote) << text_of(answer, kNote);
+  std::ofstream(recording / kNote) << notes_of(answer, snapshot);
   return recording;
 }
 

@@ -5,6 +5,7 @@
 #include "workloads/eager/attention_kernels.hpp"
 #include "workloads/eager/output_cache.hpp"
 #include "workloads/eager/runtime.hpp"
+#include "workloads/kernels/cudnn_attention.hpp"
 
 namespace highwater::eager::sdpa {
 
@@ -31,7 +32,10 @@ bool same_strides(const Tensor& a, const Tensor& b) {
 TensorList cudnn_backward_kernel(const BackwardOperands& in) {
   Runtime& runtime = in.inputs.query.runtime();
   OpScope op(runtime, "_scaled_dot_product_cudnn_attention_backward");
-  const auto blocks = highwater::cudnn_attention(shape_of(in.inputs), Logsumexp::computed);
+  const auto blocks =
+      highwater::cudnn_attention(runtime.gpu, {.shape = shape_of(in.inputs),
+                                               .dropout = in.dropout,
+                                               .workspaces = runtime.cudnn_workspaces});
   TensorList out(4);
   out[0] = empty_like(in.inputs.query);
   out[1] = empty_like(in.inputs.key);
@@ -47,18 +51,23 @@ TensorList cudnn_backward_kernel(const BackwardOperands& in) {
 TensorList cudnn_forward_kernel(const Operands& in, const KernelCall& call) {
   Runtime& runtime = in.query.runtime();
   OpScope op(runtime, "_scaled_dot_product_cudnn_attention");
-  const auto blocks = highwater::cudnn_attention(shape_of(in), call.logsumexp);
+  const auto blocks =
+      highwater::cudnn_attention(runtime.gpu, {.shape = shape_of(in),
+                                               .dropout = call.dropout,
+                                               .logsumexp = call.logsumexp,
+                                               .workspaces = runtime.cudnn_workspaces});
   const Tensor seed = empty(runtime, {blocks.seed}, DType::uint8);
   const Tensor offset = empty(runtime, {blocks.offset}, DType::uint8);
   const Tensor output = output_like(in);
   const Tensor logsumexp = empty_logsumexp(in, blocks.logsumexp);
+  const auto workspace = runtime.allocate(blocks.forward_workspace);
   return {output, logsumexp, seed, offset};
 }
 
 constexpr FusedAttention kCudnn{cudnn_forward_kernel, cudnn_backward_kernel};
 
 // Variables of the generated apply(), which die from the last one on.
-TensorList cudnn_backward_node(Node& node, TensorList& grads) {
+TensorList cudnn_backward_node(Node& node, TensorList& grads, double dropout) {
   const Tensor mask = node.unpack(0);
   const Tensor key = node.unpack(1);
   const Tensor query = node.unpack(2);
@@ -70,7 +79,8 @@ TensorList cudnn_backward_node(Node& node, TensorList& grads) {
   return run_backward(kCudnn, {.inputs = {.query = query, .key = key, .value = value, .mask = {}},
                                .output = output,
                                .logsumexp = logsumexp,
-                               .grad = grads[0]});
+                               .grad = grads[0],
+                               .dropout = dropout});
 }
 
 }  // namespace
@@ -92,7 +102,9 @@ Tensor cudnn_attention(const Operands& in, const SdpaOptions& options) {
   Tensor logsumexp = std::move(results[1]);
   Tensor seed = std::move(results[2]);
   Tensor offset = std::move(results[3]);
-  finish_node(node, output, cudnn_backward_node);
+  finish_node(node, output, [dropout = options.dropout](Node& own, TensorList& grads) {
+    return cudnn_backward_node(own, grads, dropout);
+  });
   if (node) {
     node->save_output(logsumexp);
     node->save_output(output);

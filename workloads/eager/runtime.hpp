@@ -22,6 +22,7 @@
 #include "workloads/eager/stream_events.hpp"
 #include "workloads/eager/tensor.hpp"
 #include "workloads/kernels/attention.hpp"
+#include "workloads/plan/attention.hpp"
 #include "workloads/plan/gpu.hpp"
 
 namespace highwater::eager {
@@ -224,8 +225,9 @@ class Runtime {
   std::function<Tensor(const Tensor& logits, const Tensor& target)> parallel_cross_entropy;
   /// Surrounds transformers' attention functions: DeepSpeed's Ulysses.
   ExchangedAttention exchanged_attention;
-  GraphRecorder* recorder = nullptr;        ///< set: operators are recorded for the compute graph
-  std::optional<SdpaBackend> sdpa_backend;  ///< torch.nn.attention.sdpa_kernel(...)
+  GraphRecorder* recorder = nullptr;  ///< set: operators are recorded for the compute graph
+  CudnnWorkspaces cudnn_workspaces = CudnnWorkspaces::counted;
+  std::optional<SdpaBackend> sdpa_backend;            ///< torch.nn.attention.sdpa_kernel(...)
   sdpa::SharedAttention* shared_attention = nullptr;  ///< set within context_parallel()
 
   /// cuBLAS workspace of the current thread's handle for the current GPU, made at its first matmul.

@@ -294,12 +294,4 @@ EfficientBackward efficient_backward(const Gpu& gpu, const AttentionShape& shape
   return found;
 }
 
-CudnnAttention cudnn_attention(const AttentionShape& shape, Logsumexp logsumexp) {
-  const std::int64_t rows = shape.batch * shape.heads * shape.q_len;
-  CudnnAttention found;
-  found.logsumexp = logsumexp == Logsumexp::computed ? rows * kFloat : 0;
-  found.backward_workspace = rows * (shape.head_dim + 1) * kFloat;
-  return found;
-}
-
 }  // namespace highwater

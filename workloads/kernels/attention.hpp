@@ -106,16 +106,4 @@ struct EfficientBackward {
 EfficientBackward efficient_backward(const Gpu& gpu, const AttentionShape& shape, DType dtype,
                                      double dropout, bool bias_requires_grad);
 
-/// cuDNN, forward: seed and offset (8 bytes each), output, logsumexp. Backward: dq, dk, dv (like q,
-/// k, v), workspace, which is freed at the end.
-struct CudnnAttention {
-  std::int64_t seed = 8;
-  std::int64_t offset = 8;
-  std::int64_t logsumexp = 0;           ///< [b, h, s, 1] float; 0 without gradients
-  std::int64_t backward_workspace = 0;  ///< float dq and row sums; what the closed plans want more
-                                        ///< is not known
-};
-
-CudnnAttention cudnn_attention(const AttentionShape& shape, Logsumexp logsumexp);
-
 }  // namespace highwater

@@ -16,6 +16,10 @@ enum class Attention : std::uint8_t {
   flex  ///< flex_attention, compiled: torchtitan 0.3
 };
 
+/// Whether cuDNN's attention has the workspaces that NVIDIA's library asks for, or none, as in
+/// recordings for which nobody asked it.
+enum class CudnnWorkspaces : std::uint8_t { counted, none };
+
 /// The [batch, seq] mask that the model is given: one that hides nothing, or padding.
 enum class AttentionMask : std::uint8_t { none, full, padded };
 

@@ -41,6 +41,7 @@ struct TrainingPlan {
   int grad_accum = 1;
   Precision precision = Precision::fp32;
   Attention attention = Attention::sdpa;
+  CudnnWorkspaces cudnn_workspaces = CudnnWorkspaces::counted;
   Checkpoint checkpoint;
   Optimizer optimizer;
   std::optional<double> grad_clip;

@@ -26,6 +26,15 @@ void read_gpu(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
+/// Recordings of before cuDNN was asked do not say how many of its plans there were.
+void read_cudnn(const ObservedFacts& facts, SourceKeys& keys) {
+  const auto not_counted = facts.whole("device.cudnn.not_counted");
+  if (!not_counted || *not_counted > 0) {
+    keys.use("device.cudnn.not_counted", facts.shown("device.cudnn.not_counted"),
+             "cudnn-workspaces", "none");
+  }
+}
+
 void read_rank(const ObservedFacts& facts, SourceKeys& keys) {
   if (const auto rank = facts.whole("device.rank")) {
     keys.use("device.rank", std::to_string(*rank), "rank", std::to_string(*rank));
@@ -116,6 +125,7 @@ void read_releases(const ObservedFacts& facts, SourceKeys& keys) {
 
 void read_observed_device(const ObservedFacts& facts, SourceKeys& keys) {
   read_gpu(facts, keys);
+  read_cudnn(facts, keys);
   read_rank(facts, keys);
   read_settings(facts, keys);
   read_releases(facts, keys);

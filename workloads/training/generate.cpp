@@ -107,6 +107,7 @@ class Training {
         mode_(mode) {
     runtime_.limit_live(mode.most_live);
     runtime_.room = plan.device_room.value_or(memory_for_allocator(plan.gpu, plan));
+    runtime_.cudnn_workspaces = plan.cudnn_workspaces;
     runtime_.repeats_passes = mode.passes != RepeatedPassesAre::carried_out;
     runtime_.joins_equal_blocks =
         mode.equal_blocks == EqualBlocksAre::joined && has_immediate_events(plan);

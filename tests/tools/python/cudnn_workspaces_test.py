@@ -82,18 +82,23 @@ class Refused(Exception):
     pass
 
 
+def properties(gpu):
+    """JSON of a device property descriptor."""
+    version, multiprocessors, memory, l2, shared, clock, memory_clock = GPUS[gpu]
+    return json.dumps({
+        "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536,
+        "multiProcessorCount": multiprocessors, "warpSize": 32, "maxSharedMemoryPerBlock": 49152,
+        "maxSharedMemoryPerBlockOptin": shared << 10, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
+        "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
+        "supportCoopLaunch": 1, "totalGlobalMem": memory, "smClockRateKHz": clock * 1000,
+        "memClockRateKHz": memory_clock * 1000, "l2CacheSize": l2 << 20, "cudaDeviceId": 0, "deviceVer": version,
+        "driverVer": 13020, "deviceName": gpu})
+
+
 class Library:
     def __init__(self, path, gpu):
         self._call = ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
-        version, multiprocessors, memory, l2, shared, clock, memory_clock = GPUS[gpu]
-        text = json.dumps({
-            "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536,
-            "multiProcessorCount": multiprocessors, "warpSize": 32, "maxSharedMemoryPerBlock": 49152,
-            "maxSharedMemoryPerBlockOptin": shared << 10, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
-            "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
-            "supportCoopLaunch": 1, "totalGlobalMem": memory, "smClockRateKHz": clock * 1000,
-            "memClockRateKHz": memory_clock * 1000, "l2CacheSize": l2 << 20, "cudaDeviceId": 0, "deviceVer": version,
-            "driverVer": 13020, "deviceName": gpu}).encode()
+        text = properties(gpu).encode()
         self._gpu = self._create(38)
         self._check(self._call.cudnnBackendSetAttribute(self._gpu, 2702, 24, ctypes.c_int64(len(text)), text))
         self._finish(self._gpu)
@@ -201,15 +206,17 @@ class Library:
 
 # ---- both
 
-def recorded(options, gpu):
+def recorded(options, gpu, call):
+    """What `call`, an expression of this folder's tests, gives in a PyTorch that is recorded."""
     version, multiprocessors, memory, l2, shared, clock, memory_clock = GPUS[gpu]
     described = (f"name={gpu};major={version // 100};minor=0;multiprocessors={multiprocessors};memory={memory};clock={clock};"
                  f"memory_clock={memory_clock}")
     environment = {**os.environ, "FAKE_CUDA_GPU": described, "PYTHONPATH": str(ROOT / "tools/python/recorder"),
                    "HIGHWATER_RECORD_STATUS": os.devnull, "HIGHWATER_RECORD_OUTPUT": os.devnull,
                    "HIGHWATER_RECORD_LIBRARIES": str(pathlib.Path(options.libraries).resolve()), "HIGHWATER_RECORD_CUDNN_CACHE": ""}
-    script = (f"import json, os, sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r}); import cudnn_workspaces_test as t; "
-              f"print('measured', json.dumps(t.measure({options.convolutions})), flush=True); os.kill(os.getpid(), 9)")
+    module = call.partition(".")[0]
+    script = (f"import json, os, sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r}); import {module}; "
+              f"print('measured', json.dumps({call}), flush=True); os.kill(os.getpid(), 9)")
     run = subprocess.run([options.python, "-c", script], env=environment, stdout=subprocess.PIPE, text=True, check=False)
     return json.loads(next(line.partition(" ")[2] for line in run.stdout.splitlines() if line.startswith("measured ")))
 
@@ -218,7 +225,7 @@ def compare(options, gpu, library):
     cases = [(precision, channels_last, each) for precision in TYPES for channels_last in (False, True)
              for each in convolutions()[:options.convolutions]]
     wrong = 0
-    for case, measured in zip(cases, recorded(options, gpu)):
+    for case, measured in zip(cases, recorded(options, gpu, f"cudnn_workspaces_test.measure({options.convolutions})")):
         expected = [library.workspace(operation, *case) for operation in ("forward", "input", "weight")]
         if case[2][-1] > 1:  # in half precision another plan than the first makes a grouped weight's gradient; why is not known
             measured, expected = measured[:2], expected[:2]

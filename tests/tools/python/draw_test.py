@@ -88,6 +88,7 @@ class Results(unittest.TestCase):
         self.assertEqual(result["recorded"], {"allocated": 101, "reserved": 200})
         engines = [line.split("--engine ")[1].split()[0] for line in self.log.read_text().splitlines()]
         self.assertEqual(engines, ["torch", "model"])
+        self.assertIn("--cudnn-workspaces none", self.log.read_text().splitlines()[1])  # this Python has no cuDNN
 
     def test_a_plan_that_the_engine_refuses_is_not_run_again(self):
         case = {**drawn.drawn_case("plans", 1, PLANS), "words": ["--refused"]}

@@ -258,7 +258,7 @@ class Output(Folder):
             recording = recorder.Recorder(StandInTorch(entries), options)
             recording._owner = os.getpid()
             recording._control = StandInControl()
-            with mock.patch.object(recorder.cudnn, "facts", return_value=None):
+            with mock.patch.object(recorder.cudnn, "facts", return_value={"plans": 3, "plans_not_counted": 1}):
                 recording.write("exit")
             self.assertEqual(self.events()[-1]["event"], event)
         self.assertEqual(self.events()[-1]["output"], str(self.folder / "run.pickle"))
@@ -305,7 +305,7 @@ class Shown(Folder):
         options = self.options(HIGHWATER_RECORD_OUTPUT=str(self.folder / "run.pickle"))
         recording = recorder.Recorder(StandInTorch([{"action": "alloc", "frames": []}]), options)
         recording._owner, recording._control = os.getpid(), StandInControl()
-        with mock.patch.object(sys, "__stderr__", terminal), mock.patch.object(recorder.cudnn, "facts", return_value=None):
+        with mock.patch.object(sys, "__stderr__", terminal), mock.patch.object(recorder.cudnn, "facts", return_value={"plans": 3, "plans_not_counted": 1}):
             recording.write("exit")
         self.assertIn("highwater record: collecting the memory history", terminal.getvalue())
         self.assertIn("run.pickle (1 ", terminal.getvalue())

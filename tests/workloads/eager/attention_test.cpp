@@ -88,6 +88,7 @@ TEST_CASE("scaled dot product attention", "[workloads][eager][golden]") {
   SECTION("cudnn") {
     const Heads in(rig, 4, 4, 32, 16, kBf16);
     rig.runtime.sdpa_backend = SdpaBackend::cudnn;
+    rig.runtime.cudnn_workspaces = CudnnWorkspaces::none;
     const Tensor grad = rig.constant({2, 4, 32, 16}, kBf16);
     CHECK(rig.record([&] { return in.attend({.is_causal = true}); }, grad) ==
           "+8 +8 +8192 +1024 +8192 +8192 +8192 +8192 +17408 -8 -7 -3 -1 -0 -2");

@@ -57,6 +57,18 @@ TEST_CASE("observed plan: the class that ran counts", "[plan][sources]") {
              Contains("GPT2ForSequenceClassification"));
 }
 
+TEST_CASE("observed plan: without NVIDIA's cuDNN its attention had no workspaces",
+          "[plan][sources]") {
+  const auto workspaces = [](const std::string& device) {
+    return observed_word(observed(R"("device": {"gpu": "h100-80")" + device + "}"),
+                         "cudnn-workspaces");
+  };
+  CHECK(workspaces(R"(, "cudnn": {"plans": 12, "not_counted": 12})") == "none");
+  CHECK(workspaces(R"(, "cudnn": {"plans": 12, "not_counted": 0})").empty());
+  CHECK(workspaces(R"(, "cudnn": {"plans": 0, "not_counted": 0})").empty());
+  CHECK(workspaces("") == "none");  // recorded before anybody asked for them
+}
+
 TEST_CASE("observed plan: batches without tokens", "[plan][sources]") {
   const auto batch = [](const std::string& tensors) {
     return observed(R"("batch": {"shapes": [null], "tensors": {)" + tensors + "}}");

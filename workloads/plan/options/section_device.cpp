@@ -89,6 +89,10 @@ std::span<const Option> device_options() {
              release<OfVersions<&Versions::torch>>()}
           .and_more("auto is the one installed in the Python on the PATH; a later one than the "
                     "default is taken as the default"),
+      Option{"cudnn-workspaces", "W", memory, rare,
+             "workspaces of cuDNN's attention: counted, or none, as in a recording without cuDNN",
+             "cuDNN 9.26 (workloads/kernels/cudnn_attention.cpp)",
+             word<Path<&TrainingPlan::cudnn_workspaces>, kCudnnWorkspaces>()},
       Option{"transformers", "V", memory, common, "transformers release",
              "Highwater's choice: the newest that was recorded",
              release<OfVersions<&Versions::transformers>>()}

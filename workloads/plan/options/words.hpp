@@ -164,6 +164,8 @@ inline constexpr std::array kShardingStrategies{
     Word{"shard_grad_op", ShardingStrategy::shard_grad_op},
     Word{"no_shard", ShardingStrategy::no_shard},
     Word{"hybrid_shard", ShardingStrategy::hybrid_shard}};
+inline constexpr std::array kCudnnWorkspaces{Word{"counted", CudnnWorkspaces::counted},
+                                             Word{"none", CudnnWorkspaces::none}};
 inline constexpr std::array kCommBackends{Word{"nccl", CommBackend::nccl},
                                           Word{"fake", CommBackend::fake}};
 inline constexpr std::array kCommHooks{

@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import subprocess
 import time
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from .programs import Module, Program, TooLongError
 STEPS = 3  # what `simulate` takes unless told; DDP's second has new buckets
 FIGURES = ("allocated", "reserved")
 LONGEST = 300  # seconds for one recording
+# Whether the Python has NVIDIA's cuDNN, which `record` asks for workspaces.
+HAS_CUDNN = "import glob, sys; sys.exit(not any(glob.glob(f'{entry}/nvidia/cudnn/lib/libcudnn.so.9') for entry in sys.path))"
 REFUSALS = (2, 3)  # exit codes: the plan says what cannot be
 
 
@@ -87,6 +90,8 @@ class Runner:
                        "TOKENIZERS_PARALLELISM": "false", "CUDA_VISIBLE_DEVICES": "0"}
         self.program = Program(str(Path(highwater).resolve()), environment)
         self.simulator = Module(str(Path(module).resolve()), environment) if module else self.program
+        has_cudnn = subprocess.run([python, "-c", HAS_CUDNN], env=environment).returncode == 0
+        self.workspaces = [] if has_cudnn else ["--cudnn-workspaces", "none"]
 
     def run(self, words, folder, seconds=None):
         """@raises TooLongError"""
@@ -111,7 +116,7 @@ class Runner:
 
     def simulate(self, case, folder):
         """Peaks of rank 0, which is recorded; or the refusal."""
-        line = ["simulate", "--from", "run.pickle"] if self.from_recording else rank_line(case, "model")
+        line = ["simulate", "--from", "run.pickle"] if self.from_recording else [*rank_line(case, "model"), *self.workspaces]
         done = self.run([*line, "--format", "json"], folder)
         if done.code != 0:
             return {"refused": last_words(done)}

@@ -37,6 +37,11 @@ def facts(torch, options):
     return {**found, "other": bool(options.cudnn), "benchmark": bool(torch.backends.cudnn.benchmark)}
 
 
+def counted(found):
+    """What a plan needs of these facts: how many plans were taken, and how many of them count no workspace."""
+    return {"plans": found["plans"], "not_counted": found["plans_not_counted"]}
+
+
 def _installed(torch_folder):
     places = [os.path.join(entry, "nvidia", "cudnn", "lib") for entry in sys.path] + [os.path.join(torch_folder, "lib")]
     return next((place for place in places if os.path.exists(os.path.join(place, _LIBRARY))), None)

@@ -189,7 +189,7 @@ class Recorder:
             self._allocator_calls.write(snapshot)
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
         described = json.loads(self._options.described)
-        snapshot["highwater"] = {**described, **facts, **self._plan(described)}
+        snapshot["highwater"] = {**described, **facts, **self._plan({**described, "cudnn": cudnn.counted(facts["cudnn"])})}
         text = f"writing {self._path} ({entries:,} entries)"
         shown.tell(text)
         _save(snapshot, self._path, lambda file: progress.CountedFile(file, shown, text))
