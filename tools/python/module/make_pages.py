@@ -103,7 +103,7 @@ def escaped(text):
 def files(keywords):
     """(file name, text)."""
     head = inspect.cleandoc(ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))))
-    index = ["# The Python module", "", "    pip install .      # in a clone; needs a compiler", "", head, "",
+    index = ["# The Python module", "", "    pip install .      # in a clone; needs a compiler. The distribution is called highwater-gpu", "", head, "",
              "| page | |", "| --- | --- |"]
     for name, title, text in pages():
         yield name, f"# {title}\n\n{text}\n[All functions](README.md)\n"

@@ -16,6 +16,7 @@ endif()
 pybind11_add_module(highwater_native MODULE NO_EXTRAS native.cpp)
 target_link_libraries(highwater_native PRIVATE
   highwater_tools_library highwater_libraries highwater_warnings)
+target_compile_definitions(highwater_native PRIVATE HIGHWATER_VERSION="${PROJECT_VERSION}")
 # Nothing but the module's entry is seen outside, so that it never meets another library's Boost.
 target_link_options(highwater_native PRIVATE -Wl,--exclude-libs,ALL)
 if(HIGHWATER_STATIC)

@@ -161,6 +161,7 @@ py::tuple zero3(double parameters, double largest_layer, int gpus_per_node, int 
 
 void define(py::module_& module) {
   show_progress(ProgressView::hidden);
+  module.attr("__version__") = HIGHWATER_VERSION;
   module.def("call", &call, py::arg("arguments"), py::arg("threads") = 0);
   module.def(
       "show_progress",

@@ -278,6 +278,24 @@ class Behaviour(unittest.TestCase):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual((run.stdout, run.stderr, run.returncode), ("", "", 0))
 
+    def test_the_version_is_the_program_s(self):
+        told = subprocess.run([HIGHWATER, "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertIn(hw.__version__, told.split())
+
+    def as_module(self, path, *words):
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PATH": str(path)}
+        return subprocess.run([sys.executable, "-m", "highwater", *words], env=environment, capture_output=True, text=True)
+
+    def test_the_module_runs_as_the_program(self):
+        told = self.as_module(HIGHWATER.resolve().parent, "simulate", "--model", "no-such-model")
+        program = subprocess.run([HIGHWATER, "simulate", "--model", "no-such-model"], capture_output=True, text=True)
+        self.assertEqual((told.returncode, told.stdout, told.stderr), (program.returncode, program.stdout, program.stderr))
+
+    def test_a_module_without_its_program_says_so(self):
+        told = self.as_module("/nonexistent", "--version")
+        self.assertEqual(told.returncode, 1)
+        self.assertIn("the program is not installed beside its Python module; install both again", told.stderr)
+
     def test_import_is_quick(self):
         code = "import time; t = time.process_time(); import highwater; print(time.process_time() - t)"
         times = [float(subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(PACKAGE)},

@@ -15,6 +15,7 @@ standard error how far a long one is.
 from __future__ import annotations
 
 from highwater._errors import InputError, UsageError
+from highwater._native import __version__ as __version__
 from highwater._native import show_progress
 from highwater.deepspeed import (
     estimate_zero2_model_states_mem_needs,

@@ -68,7 +68,8 @@ class RealLibrary {
     const auto greeting = process_->start(
         {settings().cudnn_program, settings().cudnn_library, settings().cudnn_compiler}, gpu_);
     if (!greeting) {
-      state_.problem = "the process that loads it ended at once";
+      state_.problem =
+          "the process that loads it ended, or was still waiting for it after two minutes";
       return;
     }
     state_.version = greeting->cudnn;
