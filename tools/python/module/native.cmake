@@ -20,7 +20,7 @@ target_compile_definitions(highwater_native PRIVATE HIGHWATER_VERSION="${PROJECT
 # Nothing but the module's entry is seen outside, so that it never meets another library's Boost.
 target_link_options(highwater_native PRIVATE -Wl,--exclude-libs,ALL)
 if(HIGHWATER_STATIC)
-  target_sources(highwater_native PRIVATE threads.cpp)
+  target_sources(highwater_native PRIVATE threads.cpp ${PROJECT_SOURCE_DIR}/tools/build/old_glibc.cpp)
 endif()
 set_target_properties(highwater_native PROPERTIES
   OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package})
