@@ -19,7 +19,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    absent_store, allocator_calls, answers_text, autotuning, call_stacks, captures, deepspeed_gates, distributed,
+    absent_store, allocator_calls, answers_text, autotuning, call_stacks, captures, cudnn_workspaces, deepspeed_gates, distributed,
     fused_backward, host_weights, launchers, libraries, observed, phases, pipelines, places, progress, recorder,
     required_releases, routing,
     settings, splits, status, stuck, valid_json)
@@ -258,7 +258,7 @@ class Output(Folder):
             recording = recorder.Recorder(StandInTorch(entries), options)
             recording._owner = os.getpid()
             recording._control = StandInControl()
-            with mock.patch.object(recorder.cudnn, "facts", return_value={"plans": 3, "plans_not_counted": 1}):
+            with mock.patch.object(recorder.cudnn, "facts", return_value={"plans": 0, "plans_not_counted": 0}):
                 recording.write("exit")
             self.assertEqual(self.events()[-1]["event"], event)
         self.assertEqual(self.events()[-1]["output"], str(self.folder / "run.pickle"))
@@ -294,6 +294,25 @@ class Output(Folder):
         recorder._require_kernels(torch, options)
 
 
+class CudnnWorkspaces(unittest.TestCase):
+    def entries(self, *blocks):
+        """(address, size, function of the innermost frame) of blocks that are freed at once."""
+        return [{"action": action, "addr": address, "size": size, "frames": [{"filename": file, "name": function, "line": 1}]}
+                for address, size, (file, function) in blocks for action in ("alloc", "free_requested", "free_completed")]
+
+    def test_blocks_of_plans_that_ran_are_named(self):
+        conv, linear = ("torch/nn/modules/conv.py", "_conv_forward"), ("torch/nn/modules/linear.py", "forward")
+        history = self.entries((4096, 512, linear), (4096, 8192, conv), (65536, 1024, conv), (4096, 512, conv), (4096, 2048, conv))
+        history.insert(0, {"action": "alloc", "addr": 65536 * 4, "size": 512, "frames": []})
+        # The second lies behind the frontend's own part; nobody had the third; the fourth is at a cuBLAS block's address.
+        executed = [(4096, 10), (65536 + 1000, 0), (7, 11), (4096, 11)]
+        cudnn_workspaces.name_blocks({"device_traces": [history]}, executed)
+        named = [(entry["size"], entry["frames"][0]["name"]) for entry in history if cudnn_workspaces.is_named(entry)]
+        self.assertEqual(named, [(8192, "cuDNN workspace (convolution)"), (1024, "cuDNN workspace (attention)"),
+                                 (2048, "cuDNN workspace (convolution's weight gradient)")])
+        self.assertEqual([len(entry["frames"]) for entry in history if cudnn_workspaces.is_named(entry)], [2, 2, 2])
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -305,7 +324,7 @@ class Shown(Folder):
         options = self.options(HIGHWATER_RECORD_OUTPUT=str(self.folder / "run.pickle"))
         recording = recorder.Recorder(StandInTorch([{"action": "alloc", "frames": []}]), options)
         recording._owner, recording._control = os.getpid(), StandInControl()
-        with mock.patch.object(sys, "__stderr__", terminal), mock.patch.object(recorder.cudnn, "facts", return_value={"plans": 3, "plans_not_counted": 1}):
+        with mock.patch.object(sys, "__stderr__", terminal), mock.patch.object(recorder.cudnn, "facts", return_value={"plans": 0, "plans_not_counted": 0}):
             recording.write("exit")
         self.assertIn("highwater record: collecting the memory history", terminal.getvalue())
         self.assertIn("run.pickle (1 ", terminal.getvalue())

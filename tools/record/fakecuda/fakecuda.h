@@ -34,6 +34,17 @@ size_t fakecuda_unmodelled(char* text, size_t n);
  * "key value". Writes and returns as fakecuda_unmodelled() does. */
 size_t fakecuda_cudnn(char* text, size_t n);
 
+/* Where a plan of cuDNN's that was run had its workspace, and its first operation (cudnnBackendDescriptorType_t,
+ * 0 if unknown). */
+typedef struct fakecuda_workspace {
+  unsigned long long address;
+  int operation;
+} fakecuda_workspace;
+
+/* Exported by libcudnn: the workspaces of the plans that were run, in this order. Writes at most n of them into
+ * `all` (which may be null if n is 0) and returns how many there are. */
+size_t fakecuda_cudnn_workspaces(fakecuda_workspace* all, size_t n);
+
 /* The next ncclCommSplit of this thread makes a communicator of `size` ranks in which this process is `rank`:
  * its own arguments do not tell how many ranks share a colour. Size 0 takes an announcement back. */
 void fakecuda_announce_split(int rank, int size);

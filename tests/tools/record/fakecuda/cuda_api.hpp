@@ -85,6 +85,9 @@ int cusolverDnSgetrf_bufferSize(void* handle, int m, int n, float* matrix, int l
 
 int cudnnBackendCreateDescriptor(int type, void** descriptor);
 int cudnnBackendDestroyDescriptor(void* descriptor);
+int cudnnBackendSetAttribute(void* descriptor, int name, int type, std::int64_t count,
+                             const void* values);
+int cudnnBackendExecute(void* handle, void* plan, void* variant);
 int cudnnBackendGetAttribute(void* descriptor, int name, int type, std::int64_t asked,
                              std::int64_t* count, void* out);
 int cudnnCreateRNNDescriptor(void** rnn);

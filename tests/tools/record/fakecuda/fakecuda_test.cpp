@@ -278,6 +278,11 @@ TEST_CASE("fakecuda: cuDNN tells what a configuration needs before its plan is b
         "1 workspace 4096\n1 shared memory 0, behind it -1\nengine 17 is there\n");
 }
 
+TEST_CASE("fakecuda: cuDNN's plans tell where they had a workspace, and for which operation",
+          "[fakecuda][libraries]") {
+  check("cudnn_executions", "", "1 with a workspace: at 4096, operation 11\n2 launches\n");
+}
+
 TEST_CASE("fakecuda: a communicator knows its rank; gathers move what is known",
           "[fakecuda][libraries]") {
   check("nccl", "", R"(init 0

@@ -30,6 +30,7 @@ constexpr Scenario kScenarios[] = {
     {"cublas", cublas},
     {"cudnn", cudnn},
     {"cudnn_graph", cudnn_graph},
+    {"cudnn_executions", cudnn_executions},
     {"nccl", nccl},
     {"nvml", nvml},
     {"unmodelled", unmodelled},

@@ -38,6 +38,7 @@ void entry_points();
 void cublas();
 void cudnn();
 void cudnn_graph();
+void cudnn_executions();
 void nccl();
 void nvml();
 void unmodelled();

@@ -86,6 +86,34 @@ void cudnn_graph() {
   cudnnBackendDestroyDescriptor(graph);
 }
 
+/// A plan over a graph of one convolution's weight gradient, run with a workspace, then without.
+void cudnn_executions() {
+  constexpr int kWeightGradient = 11, kOperationGraph = 15, kConfiguration = 3, kPlan = 5,
+                kVariantPack = 7;
+  constexpr int kOperations = 801, kGraphOfEngine = 1300, kPlanConfiguration = 401,
+                kWorkspace = 1003;
+  constexpr int kPointer = 6, kDescriptor = 15;
+  void *operation = nullptr, *graph = nullptr, *configuration = nullptr, *plan = nullptr,
+       *variant = nullptr;
+  cudnnBackendCreateDescriptor(kWeightGradient, &operation);
+  cudnnBackendCreateDescriptor(kOperationGraph, &graph);
+  cudnnBackendSetAttribute(graph, kOperations, kDescriptor, 1, &operation);
+  cudnnBackendCreateDescriptor(kConfiguration, &configuration);
+  cudnnBackendSetAttribute(configuration, kGraphOfEngine, kDescriptor, 1, &graph);
+  cudnnBackendCreateDescriptor(kPlan, &plan);
+  cudnnBackendSetAttribute(plan, kPlanConfiguration, kDescriptor, 1, &configuration);
+  cudnnBackendCreateDescriptor(kVariantPack, &variant);
+  for (const std::uint64_t address : {std::uint64_t{4096}, std::uint64_t{0}}) {
+    cudnnBackendSetAttribute(variant, kWorkspace, kPointer, 1, &address);
+    cudnnBackendExecute(nullptr, plan, variant);
+  }
+  fakecuda_workspace seen[2] = {};
+  const std::size_t count = fakecuda_cudnn_workspaces(seen, 2);
+  say("%d with a workspace: at %llu, operation %d", static_cast<int>(count), seen[0].address,
+      seen[0].operation);
+  say("%d launches", static_cast<int>(fakecuda_launches()));
+}
+
 void nccl() {
   NcclUniqueId id;
   void* communicator = nullptr;

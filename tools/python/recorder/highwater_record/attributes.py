@@ -11,7 +11,7 @@ Both are written as frames in front of a block's call stack: file "module" or "c
 import dataclasses
 import functools
 
-from . import places, roles, workspaces
+from . import cudnn_workspaces, places, roles, workspaces
 
 _ENGINE = "/highwater_engine/"  # whose frames are those that run the script
 _WITH_MODULES = ("forward", "backward")
@@ -147,6 +147,7 @@ class _Categories:
         self._phases = phases
         self._kept = kept
         self._found = dict.fromkeys(workspaces.passing(history), "workspace")
+        self._found.update((position, "workspace") for position, entry in enumerate(history) if cudnn_workspaces.is_named(entry))
         self._freed = {}  # position of an alloc -> of its free
         live = {}
         for position, entry in enumerate(history):

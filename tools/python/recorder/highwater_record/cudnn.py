@@ -27,14 +27,19 @@ def announce(options, torch_folder):
 
 def facts(torch, options):
     """What became of cuDNN's plans, for the report: the lines of fakecuda_cudnn() (fakecuda.h)."""
-    major = torch.version.cuda.split(".")[0]
-    library = ctypes.CDLL(os.path.join(options.libraries, "cuda" + major, _LIBRARY))
+    library = fake_library(torch, options)
     size = library.fakecuda_cudnn(None, 0)
     text = ctypes.create_string_buffer(size + 1)
     library.fakecuda_cudnn(text, size + 1)
     lines = dict(line.partition(" ")[::2] for line in text.value.decode(errors="replace").splitlines())
     found = {name: int(value) if name not in ("library", "compiler", "problem") else value for name, value in lines.items()}
     return {**found, "other": bool(options.cudnn), "benchmark": bool(torch.backends.cudnn.benchmark)}
+
+
+def fake_library(torch, options):
+    """The libcudnn of this process."""
+    major = torch.version.cuda.split(".")[0]
+    return ctypes.CDLL(os.path.join(options.libraries, "cuda" + major, _LIBRARY))
 
 
 def counted(found):

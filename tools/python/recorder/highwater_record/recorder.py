@@ -10,7 +10,7 @@ import sys
 import threading
 
 from . import (
-    allocator_calls, attributes, call_stacks, captures, cudnn, fused_backward, libraries, observed, phases, places,
+    allocator_calls, attributes, call_stacks, captures, cudnn, cudnn_workspaces, fused_backward, libraries, observed, phases, places,
     progress, status, stuck, valid_json)
 
 
@@ -180,6 +180,9 @@ class Recorder:
         self._claim()
         shown.tell("sharing equal stacks")
         _share_frames(snapshot)
+        if facts["cudnn"]["plans"]:
+            executed = cudnn_workspaces.executions(cudnn.fake_library(self._torch, self._options))
+            cudnn_workspaces.name_blocks(snapshot, executed)
         if self._attributes:
             self._attributes.look_at_workspaces()
             self._attributes.write(snapshot, self._phases.marks)

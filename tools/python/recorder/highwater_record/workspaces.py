@@ -19,11 +19,16 @@ def _live(torch):
 def passing(history):
     """Positions of those that live for one product: they are freed before anything else is allocated, and have the size
     of those inside nn.Linear, which asks for nothing else of that kind."""
-    pairs = [position for position in range(len(history) - 1) if history[position]["action"] == "alloc" and
-             history[position + 1]["action"] == "free_requested" and
-             history[position]["addr"] == history[position + 1]["addr"]]
-    sizes = {history[position]["size"] for position in pairs if _is_in_linear(history[position])}
-    return [position for position in pairs if history[position]["size"] in sizes]
+    found = pairs(history)
+    sizes = {history[position]["size"] for position in found if _is_in_linear(history[position])}
+    return [position for position in found if history[position]["size"] in sizes]
+
+
+def pairs(history):
+    """Positions of the blocks that are freed before anything else happens."""
+    return [position for position in range(len(history) - 1) if history[position]["action"] == "alloc" and
+            history[position + 1]["action"] == "free_requested" and
+            history[position]["addr"] == history[position + 1]["addr"]]
 
 
 def _is_in_linear(entry):

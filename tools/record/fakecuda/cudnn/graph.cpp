@@ -14,9 +14,11 @@
 #include <string>
 
 #include "tools/record/fakecuda/api.hpp"
+#include "tools/record/fakecuda/core/launches.hpp"
 #include "tools/record/fakecuda/core/settings.hpp"
 #include "tools/record/fakecuda/cudnn/backend_descriptor.hpp"
 #include "tools/record/fakecuda/cudnn/descriptors.hpp"
+#include "tools/record/fakecuda/cudnn/executions.hpp"
 #include "tools/record/fakecuda/cudnn/last_error.hpp"
 #include "tools/record/fakecuda/cudnn/real_library.hpp"
 #include "tools/record/fakecuda/cudnn/report.hpp"
@@ -35,6 +37,7 @@ constexpr int kConfigSharedMemory = 304;
 constexpr int kPlanWorkspaceSize = 402;
 constexpr int kPlanJson = 405;
 constexpr int kEngineGlobalCount = 802;
+constexpr int kVariantPackWorkspace = 1003;
 constexpr int kEngineGlobalIndex = 1301;
 
 constexpr int kInt64 = 3;  // cudnnBackendAttributeType_t
@@ -195,6 +198,18 @@ FAKECUDA_API int cudnnBackendFinalize(BackendDescriptor* descriptor) {
   }
   if (descriptor->type() == kPlan) {
     note_finalized(*descriptor);
+  }
+  return kCudnnSuccess;
+}
+
+FAKECUDA_API int cudnnBackendExecute(void*, const BackendDescriptor* plan,
+                                     const BackendDescriptor* variant) {
+  launch_computation("cudnnBackendExecute");
+  std::uint64_t workspace = 0;
+  variant->put_stored(kVariantPackWorkspace, 1, &workspace);
+  if (workspace != 0) {
+    const auto graph = plan->graph();
+    note_execution(workspace, graph == nullptr ? std::string() : *graph);
   }
   return kCudnnSuccess;
 }
