@@ -32,8 +32,12 @@ class SettingsSearch {
     candidates_ = candidate_values(trace, memory_bound(options));
   }
 
-  void run() {
+  void run(const std::vector<Settings>& asked) {
     try_all({options_.settings});
+    try_all(asked);
+    for (SettingsTrial& trial : trials()) {
+      trial.is_asked = std::ranges::find(asked, trial.settings) != asked.end();
+    }
     advice_->present = trials().front();
     try_all(singles());
     try_all(combinations());
@@ -177,6 +181,11 @@ class SettingsSearch {
     std::vector<SettingsTrial*> chosen{&advice_->present};
     std::ranges::move(trials().front().survives() ? best_trials() : lowest_without_bound(),
                       std::back_inserter(chosen));
+    for (SettingsTrial& trial : trials()) {
+      if (trial.is_asked && std::ranges::find(chosen, &trial) == chosen.end()) {
+        chosen.push_back(&trial);
+      }
+    }
     for_each_index(chosen.size(), [&](std::size_t i) {
       ReplayOptions options = options_;
       options.settings = chosen[i]->settings;
@@ -211,13 +220,14 @@ Bytes Advice::most_gained() const {
 }
 
 Advice search_settings(const RequestTrace& trace, const ReplayOptions& options, Bytes noise,
+                       const std::vector<Settings>& asked,
                        const std::function<void(std::size_t, std::size_t)>& tried) {
   Advice advice;
   advice.noise = noise;
   ReplayOptions plain = options;
   plain.observer = nullptr;
   plain.decisions = DecisionDetail::none;
-  SettingsSearch(trace, plain, advice, tried).run();
+  SettingsSearch(trace, plain, advice, tried).run(asked);
   return advice;
 }
 

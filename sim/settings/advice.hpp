@@ -20,8 +20,10 @@ namespace highwater {
 struct SettingsTrial {
   Settings settings;
   std::size_t options = 0;  ///< how many differ from PyTorch's defaults
+  bool is_asked = false;    ///< one of those that search_settings() was given
   ReplayResult result;      ///< without map and timeline
-  /// The smallest memory limit that survives; of the best few and of the present settings only.
+  /// The smallest memory limit that survives; of the best few, the present settings and those that
+  /// were asked for.
   std::optional<Bytes> smallest_limit;
 
   [[nodiscard]] bool survives() const { return result.counts.ooms == 0; }
@@ -49,10 +51,11 @@ struct Advice {
   [[nodiscard]] Bytes most_gained() const;
 };
 
-/// Searches; `noise` as in Advice. `tried` is called with the number of settings replayed and
-/// the number known so far. @throws InputError as replay()
+/// Searches, and tries `asked` beside what it finds itself; `noise` as in Advice. `tried` is called
+/// with the number of settings replayed and the number known so far. @throws InputError as replay()
 Advice search_settings(
     const RequestTrace& trace, const ReplayOptions& options, Bytes noise,
+    const std::vector<Settings>& asked = {},
     const std::function<void(std::size_t, std::size_t)>& tried = [](std::size_t, std::size_t) {});
 
 }  // namespace highwater

@@ -11,7 +11,7 @@ ExitCode run_advise(const Arguments& arguments, std::ostream& out) {
   const WorkloadQuestion question = read_question(command("advise"), arguments);
   std::vector<AdviceReport> reports;
   for (Workload& workload : read_workloads(question.workload)) {
-    reports.push_back(advise(std::move(workload)));
+    reports.push_back(advise(std::move(workload), question.settings));
   }
   out << advise_report(reports, question.format, question.top);
   return ExitCode::ok;

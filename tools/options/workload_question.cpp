@@ -18,6 +18,11 @@ OptionParser option_parser(const Command& command) {
   add_workload_options(parser);
   parser.add()("top", po::value<std::int64_t>()->default_value(8)->value_name("N"),
                "rows of each list");
+  if (command.name == "advise") {
+    parser.add(OptionGroup::memory)(
+        "try", po::value<Arguments>()->composing()->value_name("S"),
+        "settings to be compared with, as in PYTORCH_CUDA_ALLOC_CONF; can be repeated");
+  }
   parser.add_format();
   return parser;
 }
@@ -34,6 +39,9 @@ WorkloadQuestion read_question(const Command& command, const Arguments& argument
     problems.push_back(fmt::format("--top {}: not a number of rows; use 1 or more", top));
   }
   result.top = static_cast<std::size_t>(std::max<std::int64_t>(top, 1));
+  if (values.contains("try")) {
+    result.settings = values["try"].as<Arguments>();
+  }
   result.workload = read_workload_options(values, std::move(problems));
   return result;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "tools/options/command_line.hpp"
 #include "tools/studies/runs/workload_request.hpp"
@@ -12,7 +14,8 @@ namespace highwater {
 struct WorkloadQuestion {
   WorkloadRequest workload;
   OutputFormat format = OutputFormat::table;
-  std::size_t top = 0;  ///< rows of each list
+  std::size_t top = 0;                ///< rows of each list
+  std::vector<std::string> settings;  ///< advise: strings to be tried as well
 };
 
 /// @throws UsageErrors with everything that is wrong

@@ -91,7 +91,7 @@ Cell settings_cell(const TrialRow& row) {
   const bool is_present = row.trial->settings == row.report->advice->present.settings;
   const std::string words = conf_or_default(row.trial->settings);
   Cell cell = to_conf(row.trial->settings);
-  cell.shown = words + (is_present ? " (current)" : "");
+  cell.shown = words + (is_present ? " (current)" : row.trial->is_asked ? " (yours)" : "");
   cell.exact = words;
   return cell;
 }
@@ -110,6 +110,7 @@ Columns<TrialRow> trial_columns(const AdviceReport& report) {
   using Row = TrialRow;
   const std::string unit = report.steps > 0 ? "/step" : "";
   return {{"settings", "settings", left, settings_cell},
+          {"asked", "", left, [](const Row& row) { return row.trial->is_asked; }},
           {"survives", "", left, [](const Row& row) { return row.trial->survives(); }},
           {"peak_reserved_bytes", "peak reserved", right,
            [](const Row& row) { return row.trial->result.peak.reserved; }},
@@ -141,15 +142,15 @@ std::vector<TrialRow> trial_rows(const AdviceReport& report) {
   return rows;
 }
 
-/// The first `top`, and the present settings wherever they rank.
+/// The first `top`, and the present settings and those that were asked for wherever they rank.
 Table trial_table(const AdviceReport& report, std::size_t top) {
   const std::vector<TrialRow> all = trial_rows(report);
-  std::vector<TrialRow> rows(all.begin(),
-                             all.begin() + static_cast<std::ptrdiff_t>(std::min(top, all.size())));
   const SettingsTrial* present = &report.advice->present;
-  const auto rank = std::ranges::find(all, present, &TrialRow::trial) - all.begin();
-  if (rank >= static_cast<std::ptrdiff_t>(top)) {
-    rows.push_back({&report, present});
+  std::vector<TrialRow> rows;
+  for (const TrialRow& row : all) {
+    if (rows.size() < top || row.trial == present || row.trial->is_asked) {
+      rows.push_back(row);
+    }
   }
   return tabulate(
       fmt::format("Settings tried by replaying: {}, best first; peaks less than {} apart are equal",

@@ -2,6 +2,8 @@
 // limit is one that survives.
 #include "sim/settings/advice.hpp"
 
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "sim/replay/sweep.hpp"
@@ -84,7 +86,23 @@ TEST_CASE("advice: the number of settings tried is told", "[sim][advice]") {
     CHECK(done <= known);
     tried = done;
   };
-  CHECK(search_settings(trace, default_options(), 1_MiB, tell).trials.size() == tried);
+  CHECK(search_settings(trace, default_options(), 1_MiB, {}, tell).trials.size() == tried);
+}
+
+TEST_CASE("advice: settings that somebody holds are tried as well", "[sim][advice]") {
+  const RequestTrace trace = test::parse_text(growing(10));
+  const VersionPreset& version = *default_options().version;
+  const std::vector<Settings> asked{
+      parse_settings("max_split_size_mb:777,roundup_power2_divisions:4", version),
+      parse_settings("expandable_segments:True", version)};
+  const Advice advice = search_settings(trace, default_options(), 1_MiB, asked);
+  const auto is_asked = [](const SettingsTrial& trial) { return trial.is_asked; };
+  CHECK(std::ranges::count_if(advice.trials, is_asked) == 2);
+  const auto own = std::ranges::find(advice.trials, asked[0], &SettingsTrial::settings);
+  REQUIRE(own != advice.trials.end());
+  CHECK(own->smallest_limit);
+  CHECK(advice.best().is_asked);  // found by itself, too
+  CHECK(advice.trials.size() == search_settings(trace, default_options(), 1_MiB).trials.size() + 1);
 }
 
 TEST_CASE("advice: what survives comes before what reserves less", "[sim][advice]") {

@@ -77,9 +77,17 @@ Bytes noise_of(const Workload& workload) {
   return Bytes{static_cast<std::uint64_t>(peak * std::max(kLeastGain, 2 * peak_error(workload)))};
 }
 
+std::vector<Settings> parsed(const std::vector<std::string>& asked, const VersionPreset& version) {
+  std::vector<Settings> all;
+  for (const std::string& conf : asked) {
+    all.push_back(settings_from_command_line(conf, version, "try"));
+  }
+  return all;
+}
+
 }  // namespace
 
-AdviceReport advise(Workload workload) {
+AdviceReport advise(Workload workload, const std::vector<std::string>& asked) {
   AdviceReport report;
   check_itself(workload);
   report.trust = trustworthiness(workload);
@@ -88,6 +96,7 @@ AdviceReport advise(Workload workload) {
     const ProgressLine progress("settings");
     report.advice =
         search_settings(*workload.trace, workload.options, noise_of(workload),
+                        parsed(asked, *workload.options.version),
                         [&](std::size_t tried, std::size_t known) { progress.show(tried, known); });
   }
   report.workload = std::move(workload);

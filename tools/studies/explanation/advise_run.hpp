@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/settings/advice.hpp"
 #include "tools/studies/runs/workload.hpp"
@@ -36,7 +37,8 @@ inline constexpr double kMostPeakError = 0.1;
 /// program usually differ by less than 2 %.
 inline constexpr double kLeastGain = 0.02;
 
-/// Some dozens of replays. @throws InputError as replay()
-AdviceReport advise(Workload workload);
+/// Some dozens of replays. `asked`: settings strings that are tried as well, each in the place of
+/// all settings. @throws InputError as replay(), and for a string that the release would refuse
+AdviceReport advise(Workload workload, const std::vector<std::string>& asked = {});
 
 }  // namespace highwater

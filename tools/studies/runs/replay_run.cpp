@@ -212,11 +212,12 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
   return recorded_replay;
 }
 
-Settings settings_from_command_line(const std::string& conf, const VersionPreset& version) {
+Settings settings_from_command_line(const std::string& conf, const VersionPreset& version,
+                                    std::string_view option) {
   try {
     return parse_settings(conf, version);
   } catch (const SettingsError& error) {
-    throw UsageError(fmt::format("--alloc-conf '{}': {}", conf, refusal_text(error, version)));
+    throw UsageError(fmt::format("--{} '{}': {}", option, conf, refusal_text(error, version)));
   }
 }
 

@@ -64,8 +64,10 @@ struct DeviceReplay {
 /// Models the allocator of `release`, or of the known one nearest to it; the replay says so then.
 void model_release(const std::string& release, DeviceReplay& replay);
 
-/// The settings of --alloc-conf. @throws UsageError with PyTorch's reason and a near name
-Settings settings_from_command_line(const std::string& conf, const VersionPreset& version);
+/// The settings of --alloc-conf, or of another option. @throws UsageError with PyTorch's reason and
+/// a near name
+Settings settings_from_command_line(const std::string& conf, const VersionPreset& version,
+                                    std::string_view option = "alloc-conf");
 
 /// A replayed recording, with the data for further replays.
 struct RecordedReplay {

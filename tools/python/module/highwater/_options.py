@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
 #: Options that a list gives several times; lists of others are values with commas between.
-REPEATED = frozenset({"--from", "--edit", "--for"})
+REPEATED = frozenset({"--from", "--edit", "--for", "--try"})
 
 #: What a keyword may be given. None: as if it were not given.
 Option = Union[str, int, float, bool, "os.PathLike[str]", Iterable[Any], Mapping[str, Any], None]
