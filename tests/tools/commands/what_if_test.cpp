@@ -175,6 +175,35 @@ TEST_CASE("sweep: a run is a replay under its settings, in input order", "[cli][
   CHECK(swept.at("bases").at(0).at("peak") == runs[1].at("peak"));
 }
 
+TEST_CASE("sweep: whole settings are values as well, which single ones change", "[cli][sweep]") {
+  const json::object swept = output_of(
+      {"sweep", kOutOfMemory, "--memory-limit", "2700MiB", "--set", "max_split_size_mb=default,96",
+       "--set", "alloc-conf=expandable_segments:True,max_split_size_mb:64;default"});
+  const std::string confs[] = {"expandable_segments:True", "",
+                               "max_split_size_mb:96,expandable_segments:True",
+                               "max_split_size_mb:96"};
+  const json::array& runs = swept.at("runs").as_array();
+  REQUIRE(runs.size() == 4);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    CAPTURE(confs[i]);
+    CHECK(text(runs[i].as_object(), "settings") == confs[i]);
+    CHECK(runs[i].at("peak") == replayed(kOutOfMemory, confs[i], 2700ULL << 20U).at("peak"));
+  }
+}
+
+TEST_CASE("advise: settings of one's own stand beside those that it finds", "[cli][advise]") {
+  const std::string conf = "max_split_size_mb:777,garbage_collection_threshold:0.65";
+  const Arguments arguments{"advise", kOutOfMemory, "--top", "1", "--try", conf};
+  CHECK_THAT(run(arguments).out, Contains(conf + " (yours)"));
+  const json::object advised = output_of(arguments);
+  const json::array& trials = advised.at("devices").at(0).at("trials").as_array();
+  const auto own = std::ranges::find_if(
+      trials, [](const json::value& trial) { return trial.at("asked").as_bool(); });
+  REQUIRE(own != trials.end());
+  CHECK(own->at("settings").as_string() == conf);
+  CHECK(own->at("smallest_limit_bytes").is_number());
+}
+
 TEST_CASE("sweep: JSON lines are the runs of JSON", "[cli][sweep]") {
   const Arguments arguments{"sweep", kOutOfMemory, "--set", "expandable_segments=auto"};
   const json::object swept = output_of(arguments);
@@ -339,6 +368,10 @@ TEST_CASE("what-if: wrong usage exits with 2 and says what was meant", "[cli][er
       {{"sweep", kVector, "--top", "0"}, "--top 0: not a number of rows; use 1 or more"},
       {{"sweep", kVector, "--set", "max_splt_size_mb=64"}, "did you mean max_split_size_mb?"},
       {{"sweep", kVector, "--set", "max_split_size_mb=1"}, "too small, must be > 20"},
+      {{"sweep", kVector, "--set", "alloc-conf=expandable_segment:True"},
+       "--set alloc-conf 'expandable_segment:True'"},
+      {{"advise", kVector, "--try", "expandable_segment:True"},
+       "did you mean expandable_segments?"},
       {{"sweep", kVector, "--set", "capacity=80 Gigs"}, "not a size"},
       {{"sweep", kOutOfMemory, "--set", "fraction=0.5"}, "add --capacity or --gpu"},
       {{"sweep", kVector, "--set", "fraction=2"}, "not a number from 0 to 1"},

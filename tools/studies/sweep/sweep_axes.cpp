@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include <boost/algorithm/string/split.hpp>
 #include <fmt/format.h>
 
 #include "allocator/settings/settings_change.hpp"
@@ -29,6 +30,8 @@ constexpr std::string_view kAutomatic = "auto";
 
 /// Keys that every workload has.
 constexpr std::array kCommonKeys{
+    NamedKind{"alloc-conf", AxisKind::all_settings},
+    NamedKind{"alloc_conf", AxisKind::all_settings},
     NamedKind{"capacity", AxisKind::capacity},
     NamedKind{"memory-limit", AxisKind::memory_limit},
     NamedKind{"memory_limit", AxisKind::memory_limit},
@@ -81,8 +84,8 @@ std::string unknown_key(const std::string& key, Swept swept) {
   return fmt::format(
       "--set {}: unknown key; {}", key,
       meant ? fmt::format("did you mean {}?", *meant)
-            : "use an option of PYTORCH_CUDA_ALLOC_CONF, capacity, memory-limit, fraction, torch, "
-              "edit, or with --model an option of the plan");
+            : "use an option of PYTORCH_CUDA_ALLOC_CONF, alloc-conf, capacity, memory-limit, "
+              "fraction, torch, edit, or with --model an option of the plan");
 }
 
 /// The name by which an option of a plan is known here, if `key` is another program's.
@@ -177,6 +180,23 @@ void apply_option(const SweepAxis& axis, const std::string& value, SweepPoint& p
   }
 }
 
+void apply_conf(const std::string& conf, SweepPoint& point) {
+  point.options.settings = settings_from_command_line(conf == kDefaultValue ? "" : conf,
+                                                      *point.options.version, "set alloc-conf");
+}
+
+std::vector<std::string> split_values(AxisKind kind, const std::string& values) {
+  if (kind == AxisKind::edit) {
+    return split_edits(values);
+  }
+  if (kind != AxisKind::all_settings) {
+    return split_options(values);
+  }
+  std::vector<std::string> list;
+  boost::algorithm::split(list, values, [](char c) { return c == ';'; });
+  return list;
+}
+
 }  // namespace
 
 std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, Swept swept,
@@ -192,7 +212,7 @@ std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, Swept sw
     if (const auto kind = kind_of(axis.key, swept)) {
       axis.kind = *kind;
       const std::string values = text.substr(equals + 1);
-      axis.values = *kind == AxisKind::edit ? split_edits(values) : split_options(values);
+      axis.values = split_values(*kind, values);
       axes.push_back(std::move(axis));
     } else {
       problems.push_back(unknown_key(axis.key, swept));
@@ -254,6 +274,9 @@ void apply(const SweepAxis& axis, const std::string& value, SweepPoint& point) {
   switch (axis.kind) {
     case AxisKind::settings:
       apply_option(axis, value, point);
+      break;
+    case AxisKind::all_settings:
+      apply_conf(value, point);
       break;
     case AxisKind::capacity:
       if (point.is_limit_shown) {

@@ -16,6 +16,7 @@ inline constexpr std::string_view kEditKey = "edit";
 
 enum class AxisKind : std::uint8_t {
   settings,         ///< an option of PYTORCH_CUDA_ALLOC_CONF
+  all_settings,     ///< the whole of it
   capacity,         ///< bytes of the device
   memory_limit,     ///< bytes that the process may take
   memory_fraction,  ///< the same as a share of the capacity
@@ -33,8 +34,8 @@ struct SweepAxis {
 /// What is swept: options of a plan can be varied only where the requests come from one.
 enum class Swept : std::uint8_t { recording, plan };
 
-/// Reads the texts of --set. A value list is split at commas outside of brackets. Unknown keys and
-/// empty lists are appended to `problems`.
+/// Reads the texts of --set. A value list is split at commas outside of brackets, whole settings at
+/// semicolons. Unknown keys and empty lists are appended to `problems`.
 std::vector<SweepAxis> read_axes(const std::vector<std::string>& texts, Swept swept,
                                  std::vector<std::string>& problems);
 

@@ -12,10 +12,21 @@
 namespace highwater {
 namespace {
 
-/// The order in which values are applied: the version determines how settings are parsed, and the
-/// capacity is what a fraction is a share of.
+constexpr int kLastTurn = 3;
+
+/// The order in which values are applied: the version determines how settings are parsed, single
+/// ones change the whole, and the capacity is what a fraction is a share of.
 int precedence(AxisKind kind) {
-  return kind == AxisKind::torch ? 0 : kind == AxisKind::memory_fraction ? 2 : 1;
+  switch (kind) {
+    case AxisKind::torch:
+      return 0;
+    case AxisKind::all_settings:
+      return 1;
+    case AxisKind::memory_fraction:
+      return kLastTurn;
+    default:
+      return 2;
+  }
 }
 
 /// The most bytes of activations at the peak of any phase.
@@ -122,7 +133,7 @@ SweepPoint SweepPoints::origin_of(const Workload& workload) const {
 
 void SweepPoints::apply_choice(std::uint64_t point, SweepPoint& result) const {
   const std::vector<std::size_t> chosen = grid_->digits(point);
-  for (int turn = 0; turn <= 2; ++turn) {
+  for (int turn = 0; turn <= kLastTurn; ++turn) {
     for (std::size_t a = 0; a < chosen.size(); ++a) {
       const SweepAxis& axis = grid_->axes()[a];
       if (precedence(axis.kind) == turn) {
