@@ -41,12 +41,11 @@ OptionParser sweep_options() {
   add_workload_options(parser);
   parser.add()(
       "set", po::value<Arguments>()->composing()->value_name("KEY=V1,V2,..."),
-      "values to try on top of the file's or plan's own; repeatable (cross product). KEY: an "
-      "option of PYTORCH_CUDA_ALLOC_CONF (value default: PyTorch's), alloc-conf for whole settings "
-      "(alloc-conf=\"S1;S2\"), capacity, memory-limit, fraction, torch, edit, or an option of the "
-      "plan; auto: chosen from the trace, as for all allocator options without --set")(
-      "top", po::value<std::int64_t>()->default_value(20)->value_name("N"),
-      "table and markdown: best rows shown")(
+      "values to try, in every combination; repeatable. KEY: an option of "
+      "PYTORCH_CUDA_ALLOC_CONF (or default), alloc-conf (S1;S2), capacity, memory-limit, fraction, "
+      "torch, edit, or an option of the plan; auto: chosen from the trace, as for all allocator "
+      "options without --set")("top", po::value<std::int64_t>()->default_value(20)->value_name("N"),
+                               "table and markdown: best rows shown")(
       "format", po::value<std::string>()->default_value("table")->value_name("F"),
       "table (best first), json (input order), jsonl (as they come), csv, markdown");
   add_fleet_options(parser);

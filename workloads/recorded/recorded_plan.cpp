@@ -140,6 +140,9 @@ TrainingPlan read_plan(const JsonField& root, const RecordedCase& recorded,
   if (!complaint_about("torch", recorded.torch)) {
     words.emplace_back("torch", recorded.torch);  // what other options imply can depend on it
   }
+  if (recorded.is_simulated_device && find_word(words, "cudnn-workspaces") == nullptr) {
+    words.emplace_back("cudnn-workspaces", "none");  // tools/python/measure has no cuDNN to ask
+  }
   TrainingPlan plan = plan_of_words(words, model_of(root, words, source));
   plan.seq = recorded.sequence_lengths;
   plan.parallel.rank = rank;

@@ -18,7 +18,7 @@ const std::string kFolder = HIGHWATER_TEST_DATA "/loops/classifiers/";
 boost::json::object simulated(const std::string& options) {
   return json_of(
       "simulate --torch 2.15 --transformers 5.23 --framework torch --init cpu --seq 128 --steps 3 "
-      "--gpu h100-80 --model " +
+      "--gpu h100-80 --cudnn-workspaces none --model " +
       kFolder + options);
 }
 

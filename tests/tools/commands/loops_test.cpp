@@ -37,8 +37,8 @@ void check_peaks(const std::string& recording, const std::string& options,
                  const Tolerance& tolerance = {}, const Run& run = {}) {
   const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
   const auto simulated =
-      json_of("simulate --rank " + run.rank + " --torch " + run.torch + " --transformers " +
-              run.transformers + " --model " + kLoops + options);
+      json_of("simulate --cudnn-workspaces none --rank " + run.rank + " --torch " + run.torch +
+              " --transformers " + run.transformers + " --model " + kLoops + options);
   const auto& device = recorded.at("devices").at(0).as_object();
   const auto error = [&](const char* which) {
     return std::abs(figure(simulated, which) / figure(device, which) - 1);
@@ -155,8 +155,9 @@ TEST_CASE("loops: fully_shard gathers as often as what it is told to free demand
       reshard;
   check_peaks(recording, options);
   const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
-  const auto simulated =
-      json_of("simulate --rank 0 --torch 2.15 --transformers 5.23 --model " + kLoops + options);
+  const auto simulated = json_of(
+      "simulate --cudnn-workspaces none --rank 0 --torch 2.15 --transformers 5.23 --model " +
+      kLoops + options);
   CHECK(simulated.at("counts").at("allocs") ==
         recorded.at("devices").at(0).at("counts").at("allocs"));
 }
@@ -173,7 +174,7 @@ TEST_CASE("loops: Muon on shards of fully_shard makes the requests of the record
   const Run run{.rank = rank, .torch = "2.15", .transformers = "5.24"};
   check_peaks(recording, plan, {.allocated = 1e-9, .reserved = 1e-9}, run);
   const auto recorded = json_of("replay " + kLoops + recording + ".hwt.xz");
-  const auto simulated = json_of("simulate --rank " + rank +
+  const auto simulated = json_of("simulate --cudnn-workspaces none --rank " + rank +
                                  " --torch 2.15 --transformers 5.24 --model " + kLoops + plan);
   CHECK(simulated.at("counts").at("allocs") ==
         recorded.at("devices").at(0).at("counts").at("allocs"));

@@ -16,7 +16,7 @@ TEST_CASE("moe load: a plan has the requests of the recording with the same shar
   const auto recorded = json_of("replay " + loops + model + "-shares.hwt.xz");
   const auto simulated = json_of(
       "simulate --gpu h100-80 --steps 4 --torch 2.15 --transformers 5.23 --batch 2 --seq 200 "
-      "--precision bf16 --experts eager --init device --model " +
+      "--precision bf16 --experts eager --init device --cudnn-workspaces none --model " +
       loops + model + ".json --moe-load " + loops + shares);
   const auto& device = recorded.at("devices").at(0).as_object();
   CAPTURE(model);

@@ -41,7 +41,7 @@ std::vector<Case> recorded_cases() {
 boost::json::object simulated(const Case& each) {
   return json_of(
       "simulate --torch 2.15 --transformers 5.23 --framework torch --init cpu --pp 2 "
-      "--pp-schedule naive --batch 2 --seq 128 --steps 3 --rank " +
+      "--pp-schedule naive --batch 2 --seq 128 --steps 3 --cudnn-workspaces none --rank " +
       each.gpu + " --model " + kFolder + each.plan);
 }
 

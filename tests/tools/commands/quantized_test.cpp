@@ -38,8 +38,8 @@ std::string plan_of(const Case& run) {
     return run.options.find(option) != std::string::npos;
   };
   const std::string torch = run.recording.ends_with("torch2.7") ? "2.7" : "2.15";
-  return " --engine model --gpu h100-80 --torch " + torch + " --transformers 5.23 " +
-         (says("--float8") || says("--lora ") ? "" : "--lora 16 ") +
+  return " --engine model --gpu h100-80 --cudnn-workspaces none --torch " + torch +
+         " --transformers 5.23 " + (says("--float8") || says("--lora ") ? "" : "--lora 16 ") +
          (says("--precision") ? "" : "--precision bf16 ") + "--model " + run.options;
 }
 
