@@ -115,11 +115,21 @@ struct StructureChange {
   bool operator==(const StructureChange&) const = default;
 };
 
+/// What is the same in every recording and no integer of the program, so that it holds for nothing
+/// else: "GPU" is "h100-80", "adapters" are "LORA".
+struct FixedCondition {
+  std::string name;
+  std::string value;
+
+  bool operator==(const FixedCondition&) const = default;
+};
+
 struct ScalableProgram {
   std::vector<std::string> integers;
   std::vector<FittedPoint> points;
   std::size_t base = 0;  ///< the point whose requests these are
   std::optional<HeldOutCheck> check;
+  std::vector<FixedCondition> conditions;  ///< empty where the recordings do not tell any
   std::vector<SizeFormula> formulas;
   std::vector<StructureChange> changes;
   RequestTrace requests;  ///< the `value` of an alloc is an index into `formulas`

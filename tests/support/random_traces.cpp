@@ -358,6 +358,9 @@ ScalableProgram random_program(std::uint32_t seed) {
   if (dice.one_in(2)) {
     program.check = random_check(dice, program.base);
   }
+  for (std::uint64_t left = dice.below(3); left > 0; --left) {
+    program.conditions.push_back({dice.text(), dice.text()});
+  }
   for (std::uint64_t left = 1 + dice.below(6); left > 0; --left) {
     program.formulas.push_back(random_formula(dice, integers));
   }

@@ -77,8 +77,8 @@ inline bool same(const Recording& a, const Recording& b) {
 
 inline bool same(const ScalableProgram& a, const ScalableProgram& b) {
   return a.integers == b.integers && a.points == b.points && a.base == b.base &&
-         a.check == b.check && a.formulas == b.formulas && a.changes == b.changes &&
-         same(a.requests, b.requests);
+         a.check == b.check && a.conditions == b.conditions && a.formulas == b.formulas &&
+         a.changes == b.changes && same(a.requests, b.requests);
 }
 
 }  // namespace highwater::test

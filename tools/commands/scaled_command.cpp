@@ -5,6 +5,7 @@
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/commands/commands.hpp"
 #include "tools/files/program_file.hpp"
@@ -16,6 +17,7 @@
 #include "tools/studies/runs/simulate_run.hpp"
 #include "traces/error.hpp"
 #include "traces/parse_text.hpp"
+#include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
@@ -67,6 +69,25 @@ std::uint64_t whole_number(const po::variables_map& values, const std::string& n
   return *count;
 }
 
+/// What decides which kernels run, and how large their workspaces are.
+bool is_same_chip(const Gpu& a, const Gpu& b) {
+  return a.major == b.major && a.minor == b.minor && a.multiprocessors == b.multiprocessors &&
+         a.max_threads_per_multiprocessor == b.max_threads_per_multiprocessor;
+}
+
+/// @throws UsageError where the program was recorded for another chip
+void require_recorded_chip(const ScalableProgram& program, const Gpu& gpu,
+                           const std::string& path) {
+  const FixedCondition* condition = find_condition(program.conditions, kGpuCondition);
+  const Gpu* recorded = condition == nullptr ? nullptr : find_gpu(condition->value);
+  if (recorded != nullptr && !is_same_chip(*recorded, gpu)) {
+    throw UsageError(fmt::format(
+        "'{0}' holds for {1}; on {2} PyTorch chooses other kernels and workspaces. Record the "
+        "script with --gpu {2}, or say the memory alone: --capacity {3}",
+        path, recorded->name, gpu.name, to_iec(memory_for_allocator(gpu, TrainingPlan{}))));
+  }
+}
+
 std::optional<std::string> searched_integer(const po::variables_map& values,
                                             const ScaledRequest& request) {
   const bool of_batch = values.contains("find-batch");
@@ -93,8 +114,12 @@ ScaledRequest scaled_request(const po::variables_map& values, const std::string&
   if (!problems.empty()) {
     throw UsageErrors(std::move(problems));
   }
-  if (const auto gpu = text_option(values, "gpu"); gpu && !request.memory.has_limit()) {
-    request.memory.capacity = memory_for_allocator(gpu_called(*gpu), TrainingPlan{});
+  if (const auto name = text_option(values, "gpu")) {
+    const Gpu& gpu = gpu_called(*name);
+    require_recorded_chip(*request.program, gpu, path);
+    if (!request.memory.has_limit()) {
+      request.memory.capacity = memory_for_allocator(gpu, TrainingPlan{});
+    }
   }
   for (const std::string& name : request.program->integers) {
     if (values.contains(name)) {
@@ -108,8 +133,33 @@ ScaledRequest scaled_request(const po::variables_map& values, const std::string&
   return request;
 }
 
+/// "--grad-accum=4" has the name "grad-accum"; empty for what is no option.
+std::string option_name(const std::string& argument) {
+  constexpr std::string_view kDashes = "--";
+  return argument.starts_with(kDashes)
+             ? argument.substr(kDashes.size(), argument.find('=') - kDashes.size())
+             : "";
+}
+
+/// Options of plans would change the requests, which a program has from its recordings.
+/// @throws UsageError
+void refuse_options_of_plans(const ScalableProgram& program, const std::string& path,
+                             const Arguments& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::string name = option_name(argument);
+    const bool is_its_own = name == "gpu" || name == "steps" ||
+                            std::ranges::find(program.integers, name) != program.integers.end();
+    if (!is_its_own && find_option(name) != nullptr) {
+      throw UsageError(fmt::format(
+          "--{}: '{}' {}; it can vary {}. Record the script as it is to run, and fit again", name,
+          path, conditions_words(program), fmt::join(program.integers, ", ")));
+    }
+  }
+}
+
 ScaledCommand parse_scaled(const std::string& path, const Arguments& arguments) {
   const auto program = std::make_shared<const ScalableProgram>(read_program_file(path));
+  refuse_options_of_plans(*program, path, arguments);
   const po::variables_map values = scaled_options(*program).parse(arguments);
   ScaledCommand result;
   result.request = scaled_request(values, path, program);

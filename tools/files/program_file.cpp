@@ -104,4 +104,23 @@ std::string values_words(const ScalableProgram& program, const Values& values) {
   return words;
 }
 
+const FixedCondition* find_condition(std::span<const FixedCondition> conditions,
+                                     std::string_view name) {
+  const auto found = std::ranges::find(conditions, name, &FixedCondition::name);
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+std::string conditions_words(const ScalableProgram& program) {
+  if (program.conditions.empty()) {
+    return "holds for the GPU, the releases and the script of its recordings, which do not name "
+           "them";
+  }
+  std::string words;
+  for (const FixedCondition& condition : program.conditions) {
+    words += fmt::format("{}{} {}", words.empty() ? "holds for " : ", ", condition.name,
+                         condition.value);
+  }
+  return words;
+}
+
 }  // namespace highwater

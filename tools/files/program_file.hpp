@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,5 +32,15 @@ Values values_for(const ScalableProgram& program, const NamedIntegers& given,
 
 /// "batch 8, seq 512".
 std::string values_words(const ScalableProgram& program, const Values& values);
+
+/// The name of the condition that is a GPU.
+constexpr std::string_view kGpuCondition = "GPU";
+
+/// nullptr where there is none of that name.
+const FixedCondition* find_condition(std::span<const FixedCondition> conditions,
+                                     std::string_view name);
+
+/// "holds for GPU h100-80, PyTorch 2.15.0, ..."
+std::string conditions_words(const ScalableProgram& program);
 
 }  // namespace highwater

@@ -239,6 +239,14 @@ boost::json::value check_json(const ScalableProgram& program) {
             {"reserved_bytes", check.predicted[3].count()}}}};
 }
 
+boost::json::object conditions_json(const ScalableProgram& program) {
+  boost::json::object conditions;
+  for (const FixedCondition& condition : program.conditions) {
+    conditions[condition.name] = condition.value;
+  }
+  return conditions;
+}
+
 boost::json::array ranges_json(const ScalableProgram& program) {
   boost::json::array ranges;
   for (const UncoveredInteger& range : covered_by(program)) {
@@ -260,6 +268,7 @@ std::string fit_report(const FittedFiles& fitted, const std::string& output, Out
   report.line(formula_line(program));
   report.line(check_line(program));
   report.line(range_line(program));
+  report.line(conditions_words(program));
   report.items("Requests that not every recording makes", change_lines(program));
   for (const std::string& note : fitted.notes) {
     report.line("note: " + note);
@@ -269,6 +278,7 @@ std::string fit_report(const FittedFiles& fitted, const std::string& output, Out
   report.value("requests.determined", Cell(determined));
   report.value("requests.estimated", Cell(estimated));
   report.json("integers", [&] { return ranges_json(program); });
+  report.json("holds_for", [&] { return conditions_json(program); });
   report.json("held_out", [&] { return check_json(program); });
   report.json("formulas", [&] { return formulas_json(program); });
   report.json("changes", [&] { return changes_json(program); });

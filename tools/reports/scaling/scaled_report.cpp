@@ -85,6 +85,14 @@ boost::json::object values_json(const ScaledRun& run) {
   return values;
 }
 
+boost::json::object conditions_json(const ScaledRun& run) {
+  boost::json::object conditions;
+  for (const FixedCondition& condition : run.program->conditions) {
+    conditions[condition.name] = condition.value;
+  }
+  return conditions;
+}
+
 boost::json::array warnings_json(const ScaledRun& run) {
   boost::json::array warnings;
   for (const ProgramWarning& warning : run.warnings) {
@@ -137,6 +145,7 @@ void add_for_people(const ScaledRun& run, Report& report) {
     report.line(line);
   }
   report.line(extent_words(run));
+  report.line(conditions_words(*run.program));
   for (const ProgramWarning& warning : run.warnings) {
     report.line("warning: " + warning.text);
   }
@@ -156,6 +165,7 @@ std::string scaled_report(const ScaledRun& run, const std::optional<BudgetVerdic
   }
   report.value("fits", Cell(run.fits()));
   report.value("extent", Cell(std::string(to_string(run.extent.kind))));
+  report.json("holds_for", [&] { return conditions_json(run); });
   report.json("warnings", [&] { return warnings_json(run); });
   report.json("estimated_range", [&] { return range_json(run); });
   report.json("steps", [&] { return steps_json(run); });

@@ -9,7 +9,9 @@
 #include "allocator/settings/settings_describe.hpp"
 #include "sim/scaling/program_fit.hpp"
 #include "sim/scaling/scaled_requests.hpp"
+#include "tools/files/program_file.hpp"
 #include "tools/studies/runs/workload_request.hpp"
+#include "tools/studies/scaling/recorded_conditions.hpp"
 #include "tools/studies/scaling/recorded_integers.hpp"
 #include "tools/studies/scaling/reduction_ways.hpp"
 #include "tools/text/plural.hpp"
@@ -23,7 +25,7 @@ namespace {
 struct ReadRun {
   std::string path;
   NamedIntegers integers;
-  std::string gpu;  ///< empty: unknown
+  std::vector<FixedCondition> conditions;
   Workload workload;
 };
 
@@ -77,17 +79,32 @@ ReadRun read_run(const FitFile& file, const FitRequest& request) {
   NamedIntegers integers = integers_of(file, content);
   std::ranges::sort(integers);
   const auto* recording = std::get_if<Recording>(&content);
-  std::string gpu = recording != nullptr ? recorded_gpu(recording->plan) : "";
-  return {file.path, std::move(integers), std::move(gpu),
+  std::vector<FixedCondition> conditions =
+      recording != nullptr ? recorded_conditions(recording->plan) : std::vector<FixedCondition>();
+  return {file.path, std::move(integers), std::move(conditions),
           only_workload(std::move(content), file, request)};
 }
 
-/// The GPU that all recordings ran on; nullptr where they do not say, or name several.
-const Gpu* gpu_of(const std::vector<ReadRun>& runs, const FitRequest& request) {
-  const Gpu* gpu = find_gpu(runs.front().gpu);
-  const bool is_same =
-      std::ranges::all_of(runs, [&](const ReadRun& run) { return run.gpu == runs.front().gpu; });
-  return request.gpu != nullptr ? request.gpu : is_same ? gpu : nullptr;
+/// @throws UsageError where the recordings are of different programs
+std::vector<FixedCondition> conditions_of(const std::vector<ReadRun>& runs,
+                                          const FitRequest& request) {
+  std::vector<ConditionsOfRun> of_runs;
+  for (const ReadRun& run : runs) {
+    of_runs.push_back({run.path, run.conditions});
+  }
+  std::vector<FixedCondition> conditions = shared_conditions(of_runs);
+  if (request.gpu != nullptr) {
+    std::erase_if(conditions, [](const auto& each) { return each.name == kGpuCondition; });
+    conditions.insert(conditions.begin(),
+                      {std::string(kGpuCondition), std::string(request.gpu->name)});
+  }
+  return conditions;
+}
+
+/// The GPU of the recordings; nullptr where they do not name one that is known.
+const Gpu* gpu_in(const std::vector<FixedCondition>& conditions) {
+  const FixedCondition* gpu = find_condition(conditions, kGpuCondition);
+  return gpu == nullptr ? nullptr : find_gpu(gpu->value);
 }
 
 ReductionWays ways_on(const Gpu* gpu) {
@@ -218,12 +235,14 @@ FittedFiles fit_files(const FitRequest& request) {
   drop_constants(read, fitted.notes);
   const std::vector<std::string> integers = names_of(read.front().integers);
   const std::vector<FitRun> runs = fit_runs(read);
-  const Gpu* gpu = gpu_of(read, request);
+  std::vector<FixedCondition> conditions = conditions_of(read, request);
+  const Gpu* gpu = gpu_in(conditions);
   const ReductionWays ways = ways_on(gpu);
   ProgramFit fit = fit_program(integers, runs, ways);
   note_workspaces(fit, gpu, fitted.notes);
   fitted.program = std::move(fit.program);
   ScalableProgram& program = fitted.program;
+  program.conditions = std::move(conditions);
   program.requests.header = header_of(read[program.base].workload);
   program.check = check_by_largest(integers, runs, program.requests.header, ways);
   add_changes(fit, runs, program);

@@ -82,10 +82,4 @@ NamedIntegers recorded_integers(const std::string& plan) {
   return integers;
 }
 
-std::string recorded_gpu(const std::string& plan) {
-  const boost::json::object device = part_of(plan, "device");
-  const auto* name = device.if_contains("gpu");
-  return name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
-}
-
 }  // namespace highwater

@@ -1,4 +1,4 @@
-// What `highwater record` has noted in its recording: the batch and the length of a run, its GPU.
+// What `highwater record` has noted in its recording: the batch and the length of a run.
 #pragma once
 
 #include <string>
@@ -11,8 +11,5 @@ namespace highwater {
 /// square images `batch` and `side`.
 /// `seq` only where they have two dimensions. `plan` is Recording::plan.
 NamedIntegers recorded_integers(const std::string& plan);
-
-/// Its name; empty where the recording does not say.
-std::string recorded_gpu(const std::string& plan);
 
 }  // namespace highwater

@@ -14,6 +14,10 @@ constexpr std::uint64_t kLargestExponent = 8;
 /// A check of earlier releases is 1 and does not count them.
 constexpr std::uint8_t kCheckWithUnconfirmed = 2;
 
+/// Added to the byte of the check where conditions follow it, so that a file without them is what
+/// earlier releases wrote.
+constexpr std::uint8_t kWithConditions = 3;
+
 void put_exponents(BinaryWriter& out, const Exponents& exponents) {
   for (const std::uint8_t exponent : exponents) {
     out.put_byte(exponent);
@@ -74,14 +78,28 @@ void put_point(BinaryWriter& out, const FittedPoint& point) {
   put_peaks(out, point.predicted);
 }
 
-void put_check(BinaryWriter& out, const std::optional<HeldOutCheck>& check) {
-  out.put_byte(check ? kCheckWithUnconfirmed : 0);
+void put_conditions(BinaryWriter& out, const std::vector<FixedCondition>& conditions) {
+  out.put(conditions.size());
+  for (const FixedCondition& condition : conditions) {
+    out.put_string(condition.name);
+    out.put_string(condition.value);
+  }
+}
+
+void put_check(BinaryWriter& out, const ScalableProgram& program) {
+  const std::optional<HeldOutCheck>& check = program.check;
+  const bool has_conditions = !program.conditions.empty();
+  out.put_byte(static_cast<std::uint8_t>((check ? kCheckWithUnconfirmed : 0) +
+                                         (has_conditions ? kWithConditions : 0)));
   if (check) {
     for (const std::uint64_t count : {check->point, check->other_sizes, check->missing,
                                       check->additional, check->unconfirmed}) {
       out.put(count);
     }
     put_peaks(out, check->predicted);
+  }
+  if (has_conditions) {
+    put_conditions(out, program.conditions);
   }
 }
 
@@ -103,7 +121,7 @@ class ProgramReader {
     get_integers();
     get_list([&] { program_.points.push_back(get_point()); });
     program_.base = in_.number_below(program_.points.size(), "recording");
-    program_.check = get_check();
+    get_check_and_conditions();
     get_list([&] { program_.formulas.push_back(get_formula()); });
     get_list([&] { program_.changes.push_back(get_change()); });
     program_.requests = get_requests(in_);
@@ -215,8 +233,19 @@ class ProgramReader {
     return point;
   }
 
-  std::optional<HeldOutCheck> get_check() {
-    const std::uint64_t form = in_.number_below(kCheckWithUnconfirmed + 1, "check");
+  void get_check_and_conditions() {
+    const std::uint64_t form = in_.number_below(2 * kWithConditions, "check");
+    program_.check = get_check(form % kWithConditions);
+    if (form >= kWithConditions) {
+      get_list([&] {
+        FixedCondition condition{in_.string(), in_.string()};
+        in_.keep(sizeof(FixedCondition));
+        program_.conditions.push_back(std::move(condition));
+      });
+    }
+  }
+
+  std::optional<HeldOutCheck> get_check(std::uint64_t form) {
     if (form == 0) {
       return std::nullopt;
     }
@@ -269,7 +298,7 @@ void put_program(BinaryWriter& out, const ScalableProgram& program) {
     put_point(out, point);
   }
   out.put(program.base);
-  put_check(out, program.check);
+  put_check(out, program);
   out.put(program.formulas.size());
   for (const SizeFormula& formula : program.formulas) {
     put_formula(out, formula);

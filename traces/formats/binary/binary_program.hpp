@@ -4,7 +4,8 @@
 //     points     count, then per recording: name, values, flags, counts, peaks
 //     base       index of a point
 //     check      0, or 2 and what was predicted of the recording that was held out (1: an earlier
-//                release, without the number of sizes that were not confirmed)
+//                release, without the number of sizes that were not confirmed); from 3 on: 3 more,
+//                and after it the conditions: count, then name and value
 //     formulas   count, then per formula: terms, factor, unit, limits, basis (from 3 on: 3 more,
 //     and
 //                after it where the size grows again and from where on it exists), largest recorded
