@@ -15,6 +15,7 @@ sys.path[:0] = [str(ROOT / "tools" / "python"), str(ROOT / "tools" / "python" / 
 from highwater_engine import architectures, asking, given, job, lengths, models, scripts, sources  # noqa: E402
 from highwater_engine.architectures import inputs, sizes, tasks  # noqa: E402
 from highwater_engine.given import Given  # noqa: E402
+from highwater_engine.readers import common  # noqa: E402
 from measure.architectures import command, drawing, runs  # noqa: E402
 
 
@@ -170,6 +171,28 @@ class Sources(unittest.TestCase):
         self.assertEqual(model.fixes, ("seq",))
         ast.parse(script(model, sharding="fsdp2", ranks=2))
 
+    def test_values_of_a_batch_may_be_pairs(self):
+        self.facts = {"takes": [], "returns": 3, "batch": "dict", "block": None, "is_nested": True}
+        model, = sources.models_of({"python": "/home/me/lstm.py:make", "batch": 2, "seq": 128})
+        written = script(model)
+        ast.parse(written)
+        self.assertIn("from torch.utils._pytree import tree_map\n", written)
+        self.assertIn('batch = tree_map(lambda value: value.to("cuda") if isinstance(value, torch.Tensor) else value, batch)', written)
+        for batch, kind, answer in (({"x": 1.0, "states": (1.0, 1.0)}, "dict", True), ({"x": 1.0}, "dict", False),
+                                    ([1.0, None], "list", True), (1.0, "tensor", False)):
+            self.assertEqual(sources.is_nested(batch, kind, float), answer)
+
+    def test_adapters_of_another_librarys_model(self):
+        self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32}
+        model, = sources.models_of({"python": "diffusers:UNet2DModel"})
+        written = script(model, lora=4, lora_targets=("to_q", "to_v"))
+        ast.parse(written)
+        self.assertIn("get_peft_model(model, LoraConfig(r=4, lora_alpha=8, target_modules=['to_q', 'to_v']))", written)
+        plan = job.Plan({"lora": 4, "checkpoint": "none", "dp_kind": "ddp"}, ["lora"])
+        with self.assertRaisesRegex(job.Refused, "does not know which layers of diffusers:UNet2DModel to adapt"):
+            common.require_own(plan, model)
+        common.require_own(job.Plan({**plan._options, "lora_targets": "to_q"}, ["lora", "lora_targets"]), model)
+
     def test_a_file_may_be_called_as_no_module_can_be(self):
         self.facts = {"takes": [], "returns": 2, "batch": "dict", "block": None}
         with tempfile.TemporaryDirectory() as folder:
@@ -210,6 +233,17 @@ class Sources(unittest.TestCase):
         ast.parse(written)
         self.assertIn('timm.create_model("resnet50").to(torch.bfloat16)', written)
         self.assertIn("torch.randn(3, 64, 64, dtype=torch.bfloat16)", written)
+
+    def test_a_detector_is_given_lists_of_images_and_objects(self):
+        self.facts = {"input": [3, 480, 640], "block": [], "label": "", "loss": "", "arguments": {"weights_backbone": None},
+                      "target": ["boxes", "labels", "masks"]}
+        model, = sources.models_of({"python": "torchvision:maskrcnn_resnet50_fpn"})
+        written = script(model)
+        ast.parse(written)
+        self.assertIn('get_model("maskrcnn_resnet50_fpn", weights=None, weights_backbone=None)', written)
+        self.assertIn("loader = [([image] * 2, [target] * 2)] * 3\n", written)
+        self.assertIn('"masks": torch.ones(7, 480, 640, dtype=torch.uint8)', written)
+        self.assertIn("loss = sum(outputs.values())\n", written)
 
     def test_a_librarys_head_has_the_classes_that_are_given(self):
         asked_of = []
@@ -304,6 +338,7 @@ class Tasks(unittest.TestCase):
                                                          "transformers.models.auto": auto})
         patched.start()
         self.addCleanup(patched.stop)
+        self.auto = auto
         self.config = types.SimpleNamespace(model_type="bert")
 
     def classes(self, *named):
@@ -320,9 +355,14 @@ class Tasks(unittest.TestCase):
         with unittest.mock.patch.object(architectures, "_config", lambda settings: self.config):
             self.assertEqual(architectures._with_head({"model_type": "bert", "id2label": {"0": "a"}}, 3),
                              {"model_type": "bert", "architectures": ["BertForSequenceClassification"], "num_labels": 3})
+            named = {"model_type": "bert", "architectures": ["BertForTokenClassification"]}
+            self.assertEqual(architectures._with_head(named, 9), {**named, "num_labels": 9})
             self.config.model_type = "vit"
+            self.auto.modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES = {"vit": "ViTForImageClassification"}
+            self.assertEqual(architectures._with_head({"model_type": "vit"}, 3)["architectures"], ["ViTForImageClassification"])
+            self.config.model_type = "unknown"
             with self.assertRaisesRegex(asking.UnknownModel, "--num-labels 3: transformers has no class"):
-                architectures._with_head({"model_type": "vit"}, 3)
+                architectures._with_head({"model_type": "unknown"}, 3)
 
     def test_a_class_that_no_auto_class_makes_is_named(self):
         self.assertIn("makes BertForMyTask from model_type 'bert'; delete architectures",

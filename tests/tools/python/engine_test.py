@@ -118,6 +118,12 @@ class Scripts(unittest.TestCase):
         self.assertIn('"prompt": ["a " * (64)]', script())
         self.assertIn('"prompt": ["a " * (28)]', script(target_seq=100))
 
+    def test_words_are_read_by_their_own_tokenizer_and_not_by_the_models(self):
+        for framework in ("trl-dpo", "trl-grpo", "trl-sft"):
+            written = made(framework=framework, precision="amp-bf16", **({"target_seq": 32} if framework == "trl-grpo" else {})).script
+            self.assertIn("processing_class=PreTrainedTokenizerFast.from_pretrained(\".\")", written)
+            self.assertNotIn("AutoTokenizer", written)
+
     def test_a_reference_model_is_said_where_trl_would_do_otherwise(self):
         def script(loop, **changed):
             return made(framework=f"trl-{loop}", precision="amp-bf16", target_seq=32, **changed).script

@@ -297,6 +297,9 @@ struct Members<SpelledRun> {
   static constexpr auto kRows = std::to_array({
       member<[](const SpelledRun& of) { return of.spelling.option; }>("option", "that says so"),
       member<[](const SpelledRun& of) { return of.spelling.word; }>("word", "its value"),
+      member<[](const SpelledRun& of) { return of.spelling.also_option; }>(
+          "also_option", "that says the rest; empty where there is none"),
+      member<[](const SpelledRun& of) { return of.spelling.also_word; }>("also_word", "its value"),
       member<[](const SpelledRun& of) { return of.spelling.code; }>("code", "of the script"),
       member<&SpelledRun::fits>("fits", "whether it runs to its end; null: no memory was given"),
       member<&SpelledRun::peak>("peak", "the highest values of its run"),
@@ -322,7 +325,7 @@ struct Members<SimulationReport> {
           "earlier", "the answer by earlier releases, which the files could be of as well"),
       member<&Report::spellings>(
           "spellings",
-          "a plain loop written in other common ways, where the peak is another by 1 % "
+          "the script written in other common ways, where the peak is another by 1 % "
           "or more and the options do not say which it is"),
       member<[](const Report& of) { return of.simulation.left_out; }>(
           "left_out", "keys of --from that are not simulated"),

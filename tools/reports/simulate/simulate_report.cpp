@@ -79,11 +79,19 @@ void add_releases(const SimulationReport& simulated, Report& report) {
   }
 }
 
+/// "--keep-logits false"
+std::string spelled_options(const Spelling& spelling) {
+  const std::string first = fmt::format("--{} {}", spelling.option, spelling.word);
+  return spelling.also_option.empty()
+             ? first
+             : fmt::format("{} --{} {}", first, spelling.also_option, spelling.also_word);
+}
+
 std::string spelling_line(const SpelledRun& run) {
   const std::string_view fits = !run.fits ? "" : *run.fits ? ", fits" : ", does not fit";
-  return fmt::format("if the script says {}: peak reserved {}, allocated {}{} (--{} {})",
+  return fmt::format("if the script says {}: peak reserved {}, allocated {}{} ({})",
                      run.spelling.code, to_iec(run.peak.reserved), to_iec(run.peak.allocated), fits,
-                     run.spelling.option, run.spelling.word);
+                     spelled_options(run.spelling));
 }
 
 void add_answer(const SimulationReport& simulated, Report& report) {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <span>
 
 #include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/usage_errors.hpp"
@@ -11,11 +10,42 @@
 namespace highwater {
 namespace {
 
-/// The scripts of transformers' documents have the first, tutorials of PyTorch the second.
+bool is_plain_loop(const TrainingPlan& plan) {
+  return plan.framework == Framework::hf && plan.training;
+}
+
+bool has_lora(const TrainingPlan& plan) {
+  return plan.lora.rank > 0 && plan.training;
+}
+
+/// A way of writing, where it is met, and whether it is worth the seconds that PyTorch takes.
+struct CommonSpelling {
+  Spelling spelling;
+  bool (*is_met)(const TrainingPlan& plan);
+  bool by_torch;
+};
+
+/// Scripts of transformers' documents have the first, tutorials of PyTorch the second, and many
+/// both. The scripts of PEFT's documents drop out 0.05 or 0.1; its default is 0, and any other
+/// probability takes the same memory.
 constexpr std::array kSpellings{
-    Spelling{"keep-logits", "false", "loss = model(...).loss"},
-    Spelling{"zero-grad-at", "backward", "optimizer.zero_grad() right before loss.backward()"},
-    Spelling{"init", "device", "with torch.device(\"cuda\"): around the model"}};
+    CommonSpelling{{"keep-logits", "false", "loss = model(...).loss", "", ""}, is_plain_loop, true},
+    CommonSpelling{{"zero-grad-at", "backward",
+                    "optimizer.zero_grad() right before "
+                    "loss.backward()",
+                    "", ""},
+                   is_plain_loop,
+                   true},
+    CommonSpelling{{"zero-grad-at", "backward",
+                    "loss = model(...).loss and optimizer.zero_grad() right before loss.backward()",
+                    "keep-logits", "false"},
+                   is_plain_loop,
+                   false},
+    CommonSpelling{{"init", "device", "with torch.device(\"cuda\"): around the model", "", ""},
+                   is_plain_loop,
+                   false},
+    CommonSpelling{
+        {"lora-dropout", "0.05", "LoraConfig(lora_dropout=...) above 0", "", ""}, has_lora, true}};
 
 constexpr double kShown = 0.01;
 
@@ -24,16 +54,29 @@ bool differ(Bytes a, Bytes b) {
   return std::abs(first - static_cast<double>(b.count())) >= kShown * first;
 }
 
-/// Absent for a plan that this way of writing makes illegal, or that has it already.
+/// Whether the plan leaves the option open and means something else by it.
+bool is_open(const PlannedRun& run, std::string_view option, std::string_view word) {
+  const std::string name(option);
+  return find_word(run.words, name) == nullptr && option_called(name).text(run.plan) != word;
+}
+
+OptionWords words_of(const Spelling& spelling) {
+  OptionWords words{{std::string(spelling.option), std::string(spelling.word)}};
+  if (!spelling.also_option.empty()) {
+    words.emplace_back(spelling.also_option, spelling.also_word);
+  }
+  return words;
+}
+
+/// Absent for a plan that this way of writing makes illegal, or that has a part of it already.
 std::optional<SpelledRun> spelled(const PlannedRun& run, const MemoryRequest& memory,
                                   const Spelling& spelling) {
-  const std::string option(spelling.option);
-  const std::string word(spelling.word);
-  if (find_word(run.words, option) != nullptr || option_called(option).text(run.plan) == word) {
+  if (!is_open(run, spelling.option, spelling.word) ||
+      (!spelling.also_option.empty() && !is_open(run, spelling.also_option, spelling.also_word))) {
     return std::nullopt;
   }
   try {
-    PlannedRun other = checked_run(with_words(run.words, {{option, word}}), run.plan.model);
+    PlannedRun other = checked_run(with_words(run.words, words_of(spelling)), run.plan.model);
     other.plan.parallel.rank = run.plan.parallel.rank;
     const PlanPeaks peaks = simulate_peaks(other, memory);
     return SpelledRun{spelling, peaks.peak,
@@ -51,11 +94,14 @@ std::vector<SpelledRun> other_spellings(const PlannedRun& run, const MemoryReque
                                         const Usage& told) {
   std::vector<SpelledRun> others;
   const bool is_recorded = run.recording != nullptr;  // and so is how its script is written
-  if (run.plan.framework != Framework::hf || !run.plan.training || is_recorded) {
+  if (is_recorded) {
     return others;
   }
   const bool is_slow = run.plan.engine == EngineKind::torch;  // seconds for each
-  for (const Spelling& spelling : std::span(kSpellings).first(is_slow ? 1 : kSpellings.size())) {
+  for (const auto& [spelling, is_met, by_torch] : kSpellings) {
+    if (!is_met(run.plan) || (is_slow && !by_torch)) {
+      continue;
+    }
     const std::optional<SpelledRun> other = spelled(run, memory, spelling);
     if (other && (differ(told.reserved, other->peak.reserved) ||
                   differ(told.allocated, other->peak.allocated))) {

@@ -288,8 +288,8 @@ constexpr std::array kModelRows{
         "transformers 5.24 training_args.py label_smoothing_factor: 0.0",
         real<Path<&TrainingPlan::loss, &Loss::smoothing>>(0, 1, "from 0 to 1")},
     Option{"num-labels", "N", model, rare,
-           "a head that sorts sequences into N classes in the place of the language model's "
-           "(...ForSequenceClassification); 0: none",
+           "a head that sorts texts, images or sounds into N classes, of the class that the file "
+           "names or of ...For{Sequence,Image,Audio,Video}Classification; 0: none",
            "Highwater's choice: language models",
            whole<Path<&TrainingPlan::model, &ModelSpec::labels>>(0, kMostLabels)},
     Option{"keep-logits", "", model, rare,

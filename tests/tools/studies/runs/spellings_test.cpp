@@ -37,6 +37,30 @@ TEST_CASE("spellings: the peak without kept logits is the one of that plan", "[s
   CHECK(loss_only->fits == true);
 }
 
+TEST_CASE("spellings: a loop that keeps the loss and zeroes before the backward has its figure",
+          "[simulate]") {
+  const std::vector<SpelledRun> runs = spellings_of(kGpt2);
+  const auto both = std::ranges::find_if(
+      runs, [](const SpelledRun& run) { return run.spelling.also_option == "keep-logits"; });
+  REQUIRE(both != runs.end());
+  const PlannedRun told =
+      checked_run(with_words(kGpt2, {{"keep-logits", "false"}, {"zero-grad-at", "backward"}}));
+  CHECK(both->peak.reserved == simulate_peaks(told, {}).peak.reserved);
+}
+
+TEST_CASE("spellings: adapters with dropout have their figure, in loops of frameworks, too",
+          "[simulate]") {
+  const OptionWords words =
+      with_words(kGpt2, {{"framework", "trainer"}, {"lora", "8"}, {"lora-targets", "all-linear"}});
+  const std::vector<SpelledRun> runs = spellings_of(words);
+  const SpelledRun* const dropped = of_option(runs, "lora-dropout");
+  REQUIRE(dropped != nullptr);
+  const PlannedRun told = checked_run(with_words(words, {{"lora-dropout", "0.1"}}));
+  CHECK(dropped->peak.allocated == simulate_peaks(told, {}).peak.allocated);
+  CHECK(of_option(spellings_of(with_words(words, {{"lora-dropout", "0"}})), "lora-dropout") ==
+        nullptr);
+}
+
 TEST_CASE("spellings: what the options say has one figure", "[simulate]") {
   CHECK(of_option(spellings_of(with_words(kGpt2, {{"keep-logits", "true"}})), "keep-logits") ==
         nullptr);

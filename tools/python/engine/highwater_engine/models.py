@@ -18,7 +18,7 @@ class Model:
     mask: str = ""          # the field that tells padding, with {hidden}; empty: the forward takes none, or has it anyway
     targets: bool = False   # labels have a length of their own
     dataset: str = TOKENS
-    batches: str = ""       # in place of a loader of the dataset: an expression, with {steps}
+    batches: str = ""       # in place of a loader of the dataset: an expression, with {steps} and {batch}
     load: str = "batch = {{name: tensor.to({device}) for name, tensor in batch.items()}}"
     arranges: tuple = ()    # lines that give a loaded batch the form that the forward takes
     call: str = "{called}(**batch{constants})"

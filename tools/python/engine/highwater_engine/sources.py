@@ -74,10 +74,11 @@ def _of_file(path, function, sizes):
         return _of_architecture(imports, call, f"{file}:{function}", found, sizes)
     names = ["_", "batch", "loss_of"][:found["returns"]]
     brings_loss = found["returns"] == 3
+    tree = [*(() if brings_loss else ["tree_leaves"]), *(["tree_map"] if found.get("is_nested") else [])]
     return [models.Model(
-        imports=imports + ("" if brings_loss else "\nfrom torch.utils._pytree import tree_leaves"),
+        imports=imports + (f"\nfrom torch.utils._pytree import {', '.join(tree)}" if tree else ""),
         prepare=("" if brings_loss else OWN_LOSS) + f"\n{', '.join(names)} = {call}", expression=f"{call}[0]",
-        block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=_LOADS[found["batch"]],
+        block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=_LOADS["nested" if found.get("is_nested") else found["batch"]],
         call=_CALLS[found["batch"]].format(taken=_taken(found)), batches="[batch] * {steps}", has_config=False, is_transformers=False,
         fixes=tuple(name for name in sizes if name not in found["takes"]), sizes=frozenset(sizes), name=f"{file}:{function}")]
 
@@ -91,7 +92,8 @@ def _of_architecture(imports, call, name, found, sizes):
 
 
 _LOADS = {"dict": "batch = {{name: value.to({device}) for name, value in batch.items()}}",
-          "list": "batch = [value.to({device}) for value in batch]", "tensor": "batch = batch.to({device})"}
+          "list": "batch = [value.to({device}) for value in batch]", "tensor": "batch = batch.to({device})",
+          "nested": "batch = tree_map(lambda value: value.to({device}) if isinstance(value, torch.Tensor) else value, batch)"}
 _CALLS = {"dict": "{{called}}(**{taken})", "list": "{{called}}(*batch{taken})", "tensor": "{{called}}(batch)"}
 # A file may be called as no module can be.
 _LOADED = """import importlib.util, sys
@@ -138,8 +140,14 @@ def _facts_of_file(path, function, sizes):
     kind = "dict" if isinstance(batch, dict) else "list" if isinstance(batch, (tuple, list)) else "tensor"
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"the first of what {function}() returns is a {type(model).__name__}, not a torch.nn.Module")
-    return {"takes": takes, "returns": len(made), "batch": kind, "block": block_in(model),
+    return {"takes": takes, "returns": len(made), "batch": kind, "is_nested": is_nested(batch, kind, torch.Tensor), "block": block_in(model),
             "taken": taken_of(model, batch, kind) if len(made) == 3 else None}
+
+
+def is_nested(batch, kind, tensor):
+    """Whether values of a batch are no tensors themselves: the states of a recurrent layer are pairs, masks may be None."""
+    values = batch.values() if kind == "dict" else batch if kind == "list" else ()
+    return any(not isinstance(value, tensor) for value in values)
 
 
 def taken_of(model, batch, kind):
@@ -163,13 +171,16 @@ def _is_of_transformers(made):
 def _classifier(imports, expression, name, facts, **more):
     """expression: makes the model, with {arguments}."""
     channels, height, width = facts["input"]
-    arguments = "".join(f", {key}={tuple(value) if isinstance(value, list) else value}"
-                        for key, value in facts["arguments"].items())
     return models.Model(
-        imports=imports, prepare="", expression=expression.format(arguments=arguments), sizes=frozenset(["image_size"]), block=tuple(facts["block"] or ()), data=EXAMPLES,
+        imports=imports, prepare="", expression=expression.format(arguments=_keywords(facts["arguments"])), sizes=frozenset(["image_size"]),
+        block=tuple(facts["block"] or ()), data=EXAMPLES,
         fields=f'"image": torch.randn({channels}, {height}, {width}{{floats}}), {facts["label"]}', dataset="Examples()",
         call='{called}(batch["image"])', loss=facts["loss"], has_config=False, is_transformers=False, name=name,
         fed=f"images of {channels} x {height} x {width}", **more)
+
+
+def _keywords(arguments):
+    return "".join(f", {key}={tuple(value) if isinstance(value, list) else value}" for key, value in arguments.items())
 
 
 def _literal(name):
@@ -197,23 +208,56 @@ _OUTPUTS = {"classification": ("outputs", LABEL), "segmentation": ('outputs["out
 
 
 def _torchvision(name, size, head):
-    def facts():
-        import torchvision
-        weights = torchvision.models.get_model_weights(name)
-        edge = torchvision.transforms._presets and getattr(next(iter(weights)).transforms(), "crop_size", [224])[0]
-        height, width = size or (edge, edge)
-        model = torchvision.models.get_model(name, weights=None)
-        arguments = {**{key: make(size) for key, make in _MADE_FOR.items()
-                        if size and key in inspect.signature(type(model)).parameters}, **head}
-        kind = type(model).__module__.split(".")[2] if "segmentation" in type(model).__module__ else "classification"
-        if any(word in type(model).__module__ for word in ("detection", "video", "optical_flow", "quantization")):
-            raise LookupError(f"torchvision:{name} is no classifier or segmenter of images; give a FILE.py:function that "
-                              "makes the model and its batch")
-        outputs, label = _OUTPUTS[kind]
-        return {"input": [3, height, width], "arguments": arguments, "block": block_in(model),
-                "label": label.format(size=f"{height}, {width}"), "loss": CROSS_ENTROPY.format(outputs=outputs)}
-    return _classifier("import torchvision", f"torchvision.models.get_model({_literal(name)}, weights=None{{arguments}})",
-                       f"torchvision:{name}", asked(facts))
+    facts = asked(lambda: _facts_of_torchvision(name, size, head))
+    expression, called = f"torchvision.models.get_model({_literal(name)}, weights=None{{arguments}})", f"torchvision:{name}"
+    return _detector(expression, called, facts) if facts.get("target") else _classifier("import torchvision", expression, called, facts)
+
+
+def _facts_of_torchvision(name, size, head):
+    import torchvision
+    builder = torchvision.models.get_model_builder(name)
+    # which would be downloaded, unlike weights that are not asked for
+    scratch = {"weights_backbone": None} if "weights_backbone" in inspect.signature(builder).parameters else {}
+    model = torchvision.models.get_model(name, weights=None, **scratch)
+    module = type(model).__module__
+    if any(word in module for word in ("video", "optical_flow", "quantization")):
+        raise LookupError(f"torchvision:{name} is no classifier, segmenter or detector of images; give a FILE.py:function "
+                          "that makes the model and its batch")
+    detects = "detection" in module
+    preset = next(iter(torchvision.models.get_model_weights(name))).transforms()
+    edge = getattr(preset, "crop_size", [224])[0]
+    height, width = size or (_PHOTOGRAPH if detects else (edge, edge))
+    arguments = {**scratch, **{key: make(size) for key, make in _MADE_FOR.items()
+                               if size and key in inspect.signature(type(model)).parameters}, **head}
+    outputs, label = _OUTPUTS["segmentation" if "segmentation" in module else "classification"]
+    return {"input": [3, height, width], "arguments": arguments, "block": block_in(model), "target": _target(module) if detects else [],
+            "label": label.format(size=f"{height}, {width}"), "loss": CROSS_ENTROPY.format(outputs=outputs)}
+
+
+# COCO: most photographs have these sides, and 860,001 boxes lie in 117,266 of them (instances_train2017.json).
+_PHOTOGRAPH, _OBJECTS = (480, 640), 7
+
+
+def _target(module):
+    """What a detector learns beside boxes and classes: torchvision's models/detection, "targets"."""
+    more = [key for key, word in (("masks", "mask_rcnn"), ("keypoints", "keypoint_rcnn")) if word in module]
+    return ["boxes", "labels", *more]
+
+
+def _detector(expression, name, facts):
+    """Images of any sizes with the objects in each: lists, which no loader stacks. Its losses are a dictionary."""
+    _, height, width = facts["input"]
+    boxes = [[width * i // 14, height * i // 14, width * (i + 7) // 14, height * (i + 7) // 14] for i in range(_OBJECTS)]
+    rows = {"boxes": f"torch.tensor({boxes}, dtype=torch.float32)", "labels": f"torch.ones({_OBJECTS}, dtype=torch.long)",
+            "masks": f"torch.ones({_OBJECTS}, {height}, {width}, dtype=torch.uint8)", "keypoints": f"torch.ones({_OBJECTS}, 17, 3)"}
+    target = ", ".join(f'"{key}": {rows[key]}' for key in facts["target"])
+    return models.Model(
+        imports="import torchvision\nfrom torch.utils._pytree import tree_map",
+        prepare=f"image = torch.rand(3, {height}, {width})\ntarget = {{{target}}}",
+        expression=expression.format(arguments=_keywords(facts["arguments"])), sizes=frozenset(["image_size"]),
+        block=tuple(facts["block"] or ()), batches="[([image] * {batch}, [target] * {batch})] * {steps}", load=_LOADS["nested"],
+        call="{called}(*batch)", loss="sum(outputs.values())", has_config=False, is_transformers=False, name=name, checkpointing="",
+        fed=f"images of 3 x {height} x {width} with {_OBJECTS} boxes each; all layers of its backbone are trained")
 
 
 def _diffusers(name, size):

@@ -32,7 +32,7 @@ class Examples(torch.utils.data.Dataset):
 def models_of(text, given=Given(), labels=0):
     """The ways to train the model of a config.json, the likeliest first.
 
-    labels: of a head that sorts sequences; 0: the head that the file says. @raises UnknownModel
+    labels: of a head that sorts; 0: the head that the file says. @raises UnknownModel
     """
     settings = _with_head(json.loads(text), labels)
     config = _config(settings)
@@ -61,13 +61,13 @@ def _no_class(config, named):
 
 
 def _with_head(settings, labels):
-    """The settings of a model that sorts sequences into so many classes. @raises UnknownModel"""
+    """The settings of a model that sorts into so many classes. @raises UnknownModel"""
     if not labels:
         return settings
-    name = tasks.classifier(_config(settings))
+    name = tasks.classifier(_config(settings), settings.get("architectures") or ())
     if name is None:
-        raise UnknownModel(f"--num-labels {labels}: transformers has no class that sorts sequences for model_type "
-                           f"'{settings.get('model_type')}'; omit it")
+        raise UnknownModel(f"--num-labels {labels}: transformers has no class that sorts texts, images, sounds or videos for "
+                           f"model_type '{settings.get('model_type')}'; omit it")
     sizes = {key: value for key, value in settings.items() if key not in ("id2label", "label2id")}
     return {**sizes, "architectures": [name], "num_labels": labels}
 

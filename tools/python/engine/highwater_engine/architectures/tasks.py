@@ -62,7 +62,9 @@ UNTRAINED = (
     Task("MODEL_FOR_DECISION_MAPPING_NAMES", "AutoModelForDecision", "none"),
     Task("MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES", "AutoModelForTextEncoding", "none"),
 )
-CLASSIFICATION = "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES"
+# What sorts whole examples: an architecture is one of text, images, sounds or videos.
+CLASSIFICATIONS = tuple(f"MODEL_FOR_{kind}_CLASSIFICATION_MAPPING_NAMES" for kind in ("SEQUENCE", "IMAGE", "AUDIO", "VIDEO"))
+SORTED = ("class", "classes", "pixels", "boxes", "masks")  # labels whose number of classes is a configuration's num_labels
 
 
 def _class_called(name):
@@ -86,10 +88,13 @@ def of(config, named=()):
     return [pair for pair in found if pair[1] in named] if named else found
 
 
-def classifier(config):
-    """The class that sorts sequences of an architecture, or None."""
+def classifier(config, named=()):
+    """The class of an architecture that sorts, or None: the one that its file names, if that sorts; else the one for whole
+    examples."""
     from transformers.models.auto import modeling_auto
-    return _class_called(getattr(modeling_auto, CLASSIFICATION).get(config.model_type))
+    made = lambda mapping: _class_called(getattr(modeling_auto, mapping, {}).get(config.model_type))  # noqa: E731
+    names = [made(task.mapping) for task in TASKS if task.labels in SORTED]
+    return next((name for name in (*(name for name in named if name in names), *map(made, CLASSIFICATIONS)) if name), None)
 
 
 def _is_an_encoders(task, config):

@@ -69,9 +69,18 @@ def require_own(plan, model):
     if plan["checkpoint"] == "full" and not model.checkpointing:
         raise Refused(f"--checkpoint full: {model.name} has no checkpointing of its own; omit it")
     if not model.is_transformers:
-        plan.refuse_changed("attention", "experts", "lora", "peft", "quantize")
+        plan.refuse_changed("attention", "experts", "quantize")
+        require_targets(plan, model)
     if plan["dp_kind"] in ("fsdp1", "fsdp2") and not model.block:
         raise Refused(f"--dp-kind {plan['dp_kind']}: {model.name} names no block to shard and repeats none; use ddp")
+
+
+def require_targets(plan, model):
+    """PEFT knows by itself which layers of transformers' models it adapts, and of no others. @raises Refused"""
+    named = plan.get("lora_targets") or json.loads(plan.get("peft") or "{}").get("target_modules")
+    if (plan["lora"] or plan.get("peft")) and not named:
+        raise Refused(f"--lora: PEFT does not know which layers of {model.name} to adapt; name them with "
+                      "--lora-targets")
 
 
 def experts(plan):
@@ -90,7 +99,12 @@ def adapter(plan, model):
     if not text:
         return None
     own = {key: value for key, value in json.loads(text).items() if value is not None}
-    return {**own, "task_type": own.get("task_type") or model.task, "inference_mode": False}
+    return {**own, **with_task(own.get("task_type"), model), "inference_mode": False}
+
+
+def with_task(task, model):
+    """What is added to models of other libraries is no task's adapter, but a plain one around the model."""
+    return {"task_type": task or model.task} if model.is_transformers else {"task_type": None}
 
 
 _MASKS = {False: "", None: "", "none": "", True: "full"}  # as JSON says them; others are words

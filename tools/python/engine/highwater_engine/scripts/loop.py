@@ -32,5 +32,5 @@ def forward_and_loss(job, called="model"):
 def loader(job):
     """What the loop goes over."""
     if job["model"].batches:
-        return f"loader = {job['model'].batches.format(steps=job['examples'] // job['batch'])}"
+        return f"loader = {job['model'].batches.format(batch=job['batch'], steps=job['examples'] // job['batch'])}"
     return f"loader = torch.utils.data.DataLoader({job['model'].dataset}, batch_size={job['batch']})"

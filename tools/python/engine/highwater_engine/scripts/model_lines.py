@@ -69,8 +69,8 @@ def lora_config(job):
     targets = f", target_modules={named_targets(job)}" if job["lora_targets"] else ""
     dropout = f", lora_dropout={job['lora_dropout']}" if job["lora_dropout"] else ""
     dora = ", use_dora=True" if job["dora"] else ""
-    return (f'LoraConfig(r={job["lora"]}, lora_alpha={2 * job["lora"]}{targets}{dropout}{dora}, '
-            f'task_type="{job["model"].task}")')
+    task = f', task_type="{job["model"].task}"' if job["model"].is_transformers else ""
+    return f'LoraConfig(r={job["lora"]}, lora_alpha={2 * job["lora"]}{targets}{dropout}{dora}{task})'
 
 
 def adapts(job):

@@ -49,6 +49,11 @@ def chosen_optimizer(job):
     return chosen
 
 
+# AutoTokenizer would take the class of the model's own tokenizer, which knows nothing of these words: a text of any length
+# became one token of Qwen's.
+IMPORT_OF_TOKENIZER, TOKENIZER = "from transformers import PreTrainedTokenizerFast", 'PreTrainedTokenizerFast.from_pretrained(".")'
+
+
 def sft_script(job):
     chosen = [f"max_length={job['seq'][0]}"] + ([] if job["checkpoint"] else ["gradient_checkpointing=False"])
     keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])
@@ -56,13 +61,13 @@ def sft_script(job):
     return text("import torch", "from datasets import Dataset",
                 quantized.imports(job) if job["quantize"] else "",
                 f"from peft import {imported_config(job)}" if adapts(job) else "",
-                job["model"].imports, "from transformers import AutoTokenizer",
+                job["model"].imports, IMPORT_OF_TOKENIZER,
                 "from trl import SFTConfig, SFTTrainer", job["model"].prepare,
                 f"rows = torch.randint(0, config.vocab_size, (256, {job['seq'][0]})).tolist()",
                 f"model = {built(job)}", quantized.prepared(job) if job["quantize"] else "",
                 f"arguments = SFTConfig({keywords})",
                 'trainer = SFTTrainer(model=model, args=arguments, train_dataset=Dataset.from_dict({"input_ids": rows}),',
-                f'                     processing_class=AutoTokenizer.from_pretrained("."){adapter})',
+                f'                     processing_class={TOKENIZER}{adapter})',
                 "trainer.train()") + "\n"
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from . import quantized
 from .lines import TORCH_TYPES, text
 from .model_lines import adapter_config, adapts, imported_config
-from .trainer import chosen_optimizer, training_arguments
+from .trainer import IMPORT_OF_TOKENIZER, TOKENIZER, chosen_optimizer, training_arguments
 
 ROWS = 256
 
@@ -40,12 +40,12 @@ LOOPS = {
 def trl_script(job):
     loop, model = LOOPS[job["loop"]], job["model"]
     return text("import torch", "from datasets import Dataset", imports(job, loop), model.imports,
-                "from transformers import AutoTokenizer", f"from {loop.module} import {loop.name}Config, {loop.name}Trainer",
+                IMPORT_OF_TOKENIZER, f"from {loop.module} import {loop.name}Config, {loop.name}Trainer",
                 model.prepare, f"rows = {rows(job, loop)}",
                 f"path = checkpoint({factory_of(job)}, config, {TORCH_TYPES[job['weights']]})",
                 f"arguments = {loop.name}Config({', '.join(configured(job, loop))})",
                 f"trainer = {loop.name}Trainer(model={model_argument(job, loop)}, args=arguments, train_dataset=Dataset.from_dict(rows), "
-                f"{loop.rewards}processing_class=AutoTokenizer.from_pretrained(\".\"){extra(job)})",
+                f"{loop.rewards}processing_class={TOKENIZER}{extra(job)})",
                 "trainer.train()") + "\n"
 
 
