@@ -52,15 +52,13 @@ inline constexpr std::array kMixtralFields =
 
 const Family& family_of(const MixtralConfig& config);
 
-inline void check_mixtral(const MixtralConfig& config, ModelProblems& problems) {
-  check_rope_decoder(config, problems);
+/// What the generator lacks of a configuration that transformers takes.
+inline void mixtral_gaps(const MixtralConfig& config, ModelProblems& problems) {
   if (config.router_jitter_noise != 0.0) {
-    problems.add("router_jitter_noise is {}; jitter is not supported, set it to 0",
-                 config.router_jitter_noise);
+    problems.add("router_jitter_noise is {}; jitter is not simulated", config.router_jitter_noise);
   }
   if (config.output_router_logits) {
-    problems.add(
-        "output_router_logits is true; the balancing loss is not supported, set it to false");
+    problems.add("output_router_logits is true; the balancing loss is not simulated");
   }
 }
 
@@ -102,7 +100,8 @@ inline constexpr auto kMixtral =
                            .parameters = untyped<mixtral_parameters>,
                            .lora_targets = kRopeDecoderLoraTargets,
                            .releases = kLlamaReleases,
-                           .check = untyped<check_mixtral>,
+                           .check = untyped<check_rope_decoder<MixtralConfig>>,
+                           .gaps = untyped<mixtral_gaps>,
                            .read_more = untyped<read_rope_parameters<MixtralConfig>>,
                            .write_more = untyped<write_rope_parameters<MixtralConfig>>,
                            .to_megatron = untyped<mixtral_in_megatron>});
