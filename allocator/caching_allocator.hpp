@@ -110,6 +110,11 @@ class CachingAllocator {
   PoolCall end_pool(PoolId id);
   PoolCall release_pool(PoolId id);
 
+  [[nodiscard]] bool has_private_pools() const { return !private_pools_.empty(); }
+
+  /// The common pools first, then the private ones by their ids.
+  [[nodiscard]] std::vector<PoolHolding> holdings() const;
+
   /// Returns the cached memory of a pool that has no users any more, and of no other.
   void empty_pool(PoolId id);
 

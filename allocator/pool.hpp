@@ -17,6 +17,12 @@ namespace highwater {
 
 struct Pool;
 
+/// What the segments and mapped ranges of one owner take from the device.
+struct PoolHolding {
+  PoolId owner;  ///< {0, 0}: the common pools
+  Bytes reserved;
+};
+
 /// The part of a pool that belongs to one stream. Blocks refer to it, so it never moves.
 struct StreamCache {
   Pool* pool = nullptr;

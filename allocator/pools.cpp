@@ -62,4 +62,13 @@ PoolCall CachingAllocator::release_pool(PoolId id) {
   return PoolCall::ok;
 }
 
+std::vector<PoolHolding> CachingAllocator::holdings() const {
+  std::vector<PoolHolding> all{{PoolId{}, held_}};
+  for (const auto& [id, pool] : private_pools_) {
+    all.push_back({id, pool.held});
+    all.front().reserved -= pool.held;
+  }
+  return all;
+}
+
 }  // namespace highwater

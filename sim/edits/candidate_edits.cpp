@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/edits/captures.hpp"
 #include "sim/edits/steps_of_run.hpp"
 
 namespace highwater {
@@ -81,6 +82,12 @@ std::vector<NamedEdit> candidate_edits(const RequestTrace& trace, std::size_t ol
   if (uses_streams(trace)) {
     candidates.push_back(
         {"drop_record_stream", "no record_stream", DropRecordStreams{all_sites(trace)}});
+  }
+  if (find_captures(trace, older_events).list.size() > 1) {
+    candidates.push_back({"captures:pools=one,streams=one",
+                          "one pool and one stream for the captures of all graphs",
+                          ArrangeCaptures{.pools = ArrangeCaptures::Pools::one,
+                                          .streams = ArrangeCaptures::Streams::one}});
   }
   return candidates;
 }

@@ -91,11 +91,20 @@ class Explainer {
     options_.after_oom = AfterOom::stop;
   }
 
+  void find_session() {
+    explanation_->session = open_session(*trace_, explanation_->state.event);
+    if (auto& session = explanation_->session) {
+      session->holds_back |= options_.version->open_pool == OpenPool::holds_back;
+      session->returnable = returnable(explanation_->state.map);
+    }
+  }
+
   void find_cause() { explanation_->cause = is_shortage() ? shortage() : obstacle(); }
 
   void find_remedies(std::size_t older_events) {
     try_settings();
     if (!is_shortage()) {
+      try_empty_cache_before_session();
       try_edits(older_events);
     }
     try_freed_blocks();
@@ -187,6 +196,13 @@ class Explainer {
       return std::pair(trial.survives, ~trial.peak->reserved.count());
     });
     std::ranges::move(found, std::back_inserter(explanation_->counterfactuals));
+  }
+
+  void try_empty_cache_before_session() {
+    const auto& session = explanation_->session;
+    if (session && session->holds_back && session->returnable > Bytes{}) {
+      try_change(Kind::emptied_before, with_empty_cache_before(*trace_, session->begin));
+    }
   }
 
   /// Changes of the program; kept are those that serve the request.
@@ -344,6 +360,7 @@ std::optional<OomExplanation> explain_out_of_memory(const RequestTrace& trace,
   }
   OomExplanation explanation = account_of(std::move(*state), trace);
   Explainer explainer(trace, options, device, explanation);
+  explainer.find_session();
   explainer.find_cause();
   explainer.find_remedies(older_events);
   return explanation;

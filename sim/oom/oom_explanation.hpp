@@ -16,6 +16,7 @@
 
 #include "sim/oom/freed_blocks.hpp"
 #include "sim/oom/oom_state.hpp"
+#include "sim/oom/open_session.hpp"
 #include "sim/recordings/recorded_limit.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -44,6 +45,7 @@ struct Counterfactual {
     one_stream,        ///< everything on one stream
     no_stream_uses,    ///< no record_stream: frees complete at once
     no_private_pools,  ///< all requests in the default pools
+    emptied_before,    ///< empty_cache before the private pool was opened
     edit,              ///< the program written otherwise, as `edit` says
   };
 
@@ -76,6 +78,7 @@ struct OomExplanation {
   Bytes free_other_pool;    ///< cached in small pools (or large ones, for a small request)
   Bytes free_private;       ///< cached in private pools that are not the request's
   Bytes pending;            ///< freed, waiting for other streams
+  std::optional<OpenSession> session;  ///< the private pool that was open then
   /// The largest free block that holds the request: PyTorch waits for all streams as the last
   /// resort and then asks the device again, but not the cache (pytorch #189504). 0 if there is
   /// none.

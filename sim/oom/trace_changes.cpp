@@ -38,6 +38,18 @@ RequestTrace with_frees_before(const RequestTrace& trace, std::size_t event,
   return result;
 }
 
+RequestTrace with_empty_cache_before(const RequestTrace& trace, std::size_t event) {
+  RequestTrace result = without_events(trace);
+  std::size_t position = 0;
+  for (const Event& next : trace.events) {
+    if (position++ == event) {
+      result.events.push_back({.kind = EventKind::empty_cache});
+    }
+    result.events.push_back(next);
+  }
+  return result;
+}
+
 RequestTrace on_one_stream(const RequestTrace& trace) {
   const auto is_kept = [](const Event& event) { return event.kind != EventKind::record_stream; };
   return changed(trace, is_kept, [](Event event) {

@@ -15,6 +15,9 @@ namespace highwater {
 RequestTrace with_frees_before(const RequestTrace& trace, std::size_t event,
                                std::span<const AllocationId> freed);
 
+/// torch.cuda.empty_cache() right before event `event`.
+RequestTrace with_empty_cache_before(const RequestTrace& trace, std::size_t event);
+
 /// All requests come on one stream and none is used on another.
 RequestTrace on_one_stream(const RequestTrace& trace);
 

@@ -94,7 +94,6 @@ void summarise(const CachingAllocator& allocator, UsageTracker& tracker, ReplayR
   result.counts.segment_unmap = as_count(counters.segment_unmap);
   result.counts.alloc_retries = as_count(counters.num_alloc_retries);
   result.counts.ooms = as_count(counters.num_ooms);
-  result.map = allocator.memory_map();
   result.fragmentation = measure_fragmentation(result.map);
   result.fragmentation.peak = unused_share(result.peak.active, result.peak.reserved);
   result.fragmentation.at_peak_reserved =

@@ -26,6 +26,22 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 
+/// What one owner's pools hold, the common ones' ({0, 0}) or a private one's.
+struct PoolShare {
+  PoolId owner;
+  Bytes at_peak;    ///< of the device, when the highest reserved was first reached
+  Bytes final;      ///< of the device, after the last event
+  Bytes allocated;  ///< in blocks handed out, after the last event
+};
+
+/// Of the device, by all private pools.
+struct PrivateShare {
+  Bytes at_peak;
+  Bytes final;
+};
+
+PrivateShare private_share(const std::vector<PoolShare>& pools);
+
 struct ReplayCounts {
   std::uint64_t allocs = 0;        ///< allocation requests
   std::uint64_t frees = 0;         ///< free requests
@@ -58,6 +74,7 @@ struct ReplayResult {
   Usage peak;              ///< highest values of the whole run, each at its own moment
   Usage at_peak_reserved;  ///< after the operation that first reached the highest reserved
   Usage final;
+  std::vector<PoolShare> pools;  ///< the common ones first, then by id
   ReplayCounts counts;
   Fragmentation fragmentation;
   Statistics statistics;

@@ -4,6 +4,52 @@
 #include <utility>
 
 namespace highwater {
+namespace {
+
+PoolShare& share_of(PoolId owner, std::vector<PoolShare>& pools) {
+  const auto place = std::ranges::lower_bound(pools, owner, {}, &PoolShare::owner);
+  return place != pools.end() && place->owner == owner
+             ? *place
+             : *pools.insert(place, PoolShare{.owner = owner});
+}
+
+Bytes allocated_in(const MapSegment& segment) {
+  Bytes allocated;
+  for (const MapBlock& block : segment.blocks) {
+    allocated += block.state == BlockState::active_allocated ? block.size : Bytes{};
+  }
+  return allocated;
+}
+
+}  // namespace
+
+std::vector<PoolShare> pool_shares(std::span<const PoolHolding> at_peak, Bytes peak,
+                                   const MemoryMap& final) {
+  std::vector<PoolShare> pools{PoolShare{.owner = PoolId{}, .at_peak = peak}};
+  for (const PoolHolding& holding : at_peak) {
+    share_of(holding.owner, pools).at_peak = holding.reserved;
+  }
+  for (const MapSegment& segment : final.segments) {
+    PoolShare& share = share_of(segment.owner, pools);
+    share.final += segment.size;
+    share.allocated += allocated_in(segment);
+  }
+  std::erase_if(pools, [](const PoolShare& pool) {
+    return !pool.owner.is_default() && pool.at_peak == Bytes{} && pool.final == Bytes{};
+  });
+  return pools;
+}
+
+PrivateShare private_share(const std::vector<PoolShare>& pools) {
+  PrivateShare sum;
+  for (const PoolShare& pool : pools) {
+    if (!pool.owner.is_default()) {
+      sum.at_peak += pool.at_peak;
+      sum.final += pool.final;
+    }
+  }
+  return sum;
+}
 
 Usage usage_of(const Statistics& statistics) {
   return {statistics.current_bytes(Stat::requested_bytes),
@@ -13,15 +59,22 @@ Usage usage_of(const Statistics& statistics) {
 }
 
 UsageTracker::UsageTracker(const CachingAllocator& allocator) : allocator_(&allocator) {
-  at_peak_reserved_ = usage_of(allocator.statistics());
-  highest_reserved_ = at_peak_reserved_.reserved;
+  note_highest(usage_of(allocator.statistics()));
+}
+
+void UsageTracker::note_highest(const Usage& now) {
+  highest_reserved_ = now.reserved;
+  at_peak_reserved_ = now;
+  at_peak_by_pool_.clear();
+  if (allocator_->has_private_pools()) {
+    at_peak_by_pool_ = allocator_->holdings();
+  }
 }
 
 void UsageTracker::observe() {
   const Usage now = usage_of(allocator_->statistics());
   if (now.reserved > highest_reserved_) {
-    highest_reserved_ = now.reserved;
-    at_peak_reserved_ = now;
+    note_highest(now);
   }
   timeline_.add(curve_values(now));
 }
@@ -46,6 +99,8 @@ void UsageTracker::finish(ReplayResult& result) {
   result.peak = peak_;
   result.at_peak_reserved = at_peak_reserved_;
   result.final = usage_of(allocator_->statistics());
+  result.map = allocator_->memory_map();
+  result.pools = pool_shares(at_peak_by_pool_, highest_reserved_, result.map);
   result.timeline = std::move(timeline_);
 }
 

@@ -2,6 +2,9 @@
 // the timeline.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "allocator/caching_allocator.hpp"
 #include "sim/replay/replay_result.hpp"
 #include "sim/replay/timeline.hpp"
@@ -24,19 +27,25 @@ class UsageTracker {
     timeline_.add_periods(changes, length, times);
   }
 
-  /// Fills the peaks and the timeline of `result`.
+  /// Fills the peaks, the state and the timeline of `result`.
   void finish(ReplayResult& result);
 
  private:
   [[nodiscard]] Bytes peak(Stat stat) const;
   void raise_peaks();
+  void note_highest(const Usage& now);
 
   const CachingAllocator* allocator_;
   Usage peak_;
   Usage at_peak_reserved_;
   Bytes highest_reserved_;
+  std::vector<PoolHolding> at_peak_by_pool_;  ///< empty: there were no private pools then
   Timeline timeline_;
 };
+
+/// `at_peak` is empty where there were no private pools at the highest reserved, `peak`.
+std::vector<PoolShare> pool_shares(std::span<const PoolHolding> at_peak, Bytes peak,
+                                   const MemoryMap& final);
 
 /// The current values of the four curves.
 Usage usage_of(const Statistics& statistics);

@@ -1,6 +1,7 @@
 #include "tools/html/report_bands.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -8,6 +9,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "tools/html/report_frames.hpp"
 #include "traces/event.hpp"
@@ -190,6 +193,52 @@ json::array sums_json(const ReportRun& run, std::uint64_t unit, ReportSites& sit
   return list;
 }
 
+/// So many pools have an area of their own; the others are summed.
+constexpr std::size_t kPools = 8;
+
+Bytes most_of(const PoolArea& area) {
+  return *std::ranges::max_element(area.reserved);
+}
+
+json::object area_json(std::string name, const PoolArea& area) {
+  json::array changes;
+  std::int64_t before = 0;
+  for (const Bytes bytes : area.reserved) {
+    const auto now = static_cast<std::int64_t>(bytes.count());
+    changes.emplace_back(now - std::exchange(before, now));
+  }
+  return {{"name", std::move(name)}, {"changes", std::move(changes)}};
+}
+
+std::string name_of(PoolId owner) {
+  return owner.is_default() ? "common pools"
+                            : fmt::format("private pool ({}, {})", owner.capture, owner.user);
+}
+
+/// The common pools first, then the largest private ones, the others summed last.
+json::array pools_json(const ReportRun& run) {
+  std::vector<PoolArea> areas = run.pools;
+  json::array list;
+  if (areas.empty()) {
+    return list;
+  }
+  std::ranges::stable_sort(areas.begin() + 1, areas.end(), std::ranges::greater{}, most_of);
+  PoolArea rest{.owner = {}, .reserved = std::vector<Bytes>(areas.front().reserved.size())};
+  for (std::size_t i = 0; i < areas.size(); ++i) {
+    if (i < kPools) {
+      list.push_back(area_json(name_of(areas[i].owner), areas[i]));
+      continue;
+    }
+    for (std::size_t c = 0; c < rest.reserved.size(); ++c) {
+      rest.reserved[c] += areas[i].reserved[c];
+    }
+  }
+  if (areas.size() > kPools) {
+    list.push_back(area_json(fmt::format("{} more private pools", areas.size() - kPools), rest));
+  }
+  return list;
+}
+
 json::array differences(const std::vector<std::uint64_t>& values) {
   json::array list;
   std::uint64_t before = 0;
@@ -220,6 +269,7 @@ json::object bands_json(const ReportRun& run, ReportSites& sites) {
           {"categories", std::move(categories)},
           {"blocks", std::move(blocks)},
           {"sums", sums_json(run, unit, sites)},
+          {"pools", pools_json(run)},
           {"summed", run.bands.summed.size()},
           {"unseen", run.unseen_blocks},
           {"stacks", stacks.nodes()},

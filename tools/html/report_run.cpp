@@ -153,18 +153,21 @@ void note_steps(ReportRun& run) {
   }
 }
 
-/// One replay for both the maps of the moments and the bands.
+/// One replay for the maps of the moments, the bands and the areas of pools.
 void look_again(const Workload& workload, ReportRun& run) {
   const std::size_t allocations = workload.trace->allocation_count;
   run.band_columns = band_columns(run.history.timeline);
   BandRecorder recorder(run.band_columns, allocations);
+  PoolAreaRecorder pools(run.band_columns.moments);
   run.states = states_at(run.history.moments, allocations, [&](StateObserver& observer) {
-    StateObserverGroup both;
-    both.add(observer);
-    both.add(recorder);
-    workload.watch(both);
+    StateObserverGroup all;
+    all.add(observer);
+    all.add(recorder);
+    all.add(pools);
+    workload.watch(all);
   });
   run.bands = recorder.take();
+  run.pools = pools.take();
   run.unseen_blocks = recorder.unseen();
 }
 

@@ -9,6 +9,7 @@
 #include "sim/peak/moments.hpp"
 #include "sim/peak/peak_breakdown.hpp"
 #include "sim/peak/replay_history.hpp"
+#include "tools/html/pool_areas.hpp"
 #include "tools/studies/explanation/explain_run.hpp"
 
 namespace highwater {
@@ -28,6 +29,7 @@ struct ReportRun {
   ReplayHistory history;
   std::vector<MemoryState> states;  ///< of the history's moments, in their order
   BandColumns band_columns;
+  std::vector<PoolArea> pools;  ///< at the moments of the columns; empty: no private ones
   SplitBands bands;
   std::uint64_t unseen_blocks = 0;    ///< that live at the moment of no column
   std::optional<PeakBreakdown> peak;  ///< of a run that is compared

@@ -206,6 +206,23 @@ struct Members<FreeParts> {
   });
 };
 
+/// An open private pool.
+template <>
+struct Members<OpenSession> {
+  static constexpr auto kRows = std::to_array({
+      member<[](const OpenSession& s) {
+        return std::vector<std::uint64_t>{s.pool.capture, s.pool.user};
+      }>("pool", "as PyTorch numbers it"),
+      member<&OpenSession::is_capture>("is_capture", "whether a CUDA graph was being captured"),
+      member<&OpenSession::holds_back>("holds_back",
+                                       "whether PyTorch gives no cached memory back meanwhile"),
+      member<&OpenSession::returnable>(
+          "returnable_bytes",
+          "cached in whole segments of the common pools, which an empty_cache "
+          "before the session gives back"),
+  });
+};
+
 /// The failure that is explained; only of workloads that have one.
 struct OomPart {
   const Explanation* of = nullptr;
@@ -230,6 +247,8 @@ struct Members<OomPart> {
           "limit_bytes", "the most that the process could have reserved"),
       member<[](const OomPart& o) { return FreeParts{&*o.of->oom}; }>(
           "free", "where memory was free at that moment"),
+      member<[](const OomPart& o) { return o.of->oom->session; }>(
+          "session", "the private pool that was open then; null: none"),
   });
 };
 
@@ -266,6 +285,8 @@ struct Members<ExplainedDevice> {
           "peak_reserved_bytes", "taken from the device, at most"),
       member<[](const Device& d) { return d.of->workload.replay.result.peak.allocated; }>(
           "peak_allocated_bytes", "blocks handed out, at most"),
+      member<[](const Device& d) { return d.of->workload.replay.result.pools; }>(
+          "pools", "bytes by pool: the common ones first, then each private one"),
       member<[](const Device& d) { return d.of->holders; }>(
           "holders", "who held memory at the failure, or at the peak; most first"),
       member<[](const Device& d) { return d.of->pinned; }>(

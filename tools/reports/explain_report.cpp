@@ -229,6 +229,7 @@ void add_explanation(const Explanation& e, std::size_t top, Report& report) {
   add_first_line(e.workload.replay, report);
   report.line(fmt::format("{}, device {}", e.workload.name, e.workload.replay.device));
   report.line(explain_verdict(e));
+  add_private_pools(e.workload.replay.result, report);
   if (e.oom) {
     add_oom(e, report);
   }

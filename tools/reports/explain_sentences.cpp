@@ -67,6 +67,27 @@ std::string because(const OomExplanation& oom) {
   return "";
 }
 
+std::string_view inside_session(const OomExplanation& oom) {
+  return !oom.session              ? ""
+         : oom.session->is_capture ? " inside the capture of a CUDA graph"
+                                   : " inside a private pool";
+}
+
+/// What a session keeps PyTorch from, and what is out of reach for it.
+std::string session_line(const OpenSession& session) {
+  std::string line =
+      fmt::format("{} in private pool ({}, {})",
+                  session.is_capture ? "a CUDA graph was being captured" : "requests were served",
+                  session.pool.capture, session.pool.user);
+  if (session.holds_back) {
+    line += fmt::format(
+        ": until it ends, PyTorch gives no cached memory back and waits for no stream; {} of the "
+        "common pools, free in whole segments, stayed out of reach",
+        to_iec(session.returnable));
+  }
+  return line;
+}
+
 /// One request says little of a run that needs more than there is later.
 std::string whole_run(const Explanation& e) {
   const Bytes at_failure = e.oom->in_use + e.oom->state.account.requested;
@@ -184,6 +205,10 @@ std::string condition(const Explanation& e, const Counterfactual& trial) {
       return "if no block had been used on a second stream (record_stream)";
     case Kind::no_private_pools:
       return "without private pools";
+    case Kind::emptied_before:
+      return e.oom->session->is_capture
+                 ? "with torch.cuda.empty_cache() before the capture"
+                 : "with torch.cuda.empty_cache() before the pool was opened";
     case Kind::edit:
       return fmt::format("with {} (--edit {})", trial.edit_words, trial.edit);
     case Kind::freed_blocks:
@@ -241,6 +266,8 @@ std::string_view to_string(Counterfactual::Kind kind) {
       return "no_stream_uses";
     case Kind::no_private_pools:
       return "no_private_pools";
+    case Kind::emptied_before:
+      return "emptied_before";
   }
   return "";
 }
@@ -249,8 +276,8 @@ std::string explain_verdict(const Explanation& e) {
   if (!e.oom) {
     return no_failure(e);
   }
-  return fmt::format("OUT OF MEMORY, {}: {}{}", to_string(e.oom->cause), because(*e.oom),
-                     whole_run(e));
+  return fmt::format("OUT OF MEMORY{}, {}: {}{}", inside_session(*e.oom), to_string(e.oom->cause),
+                     because(*e.oom), whole_run(e));
 }
 
 std::string counterfactual_text(const Explanation& e, const Counterfactual& trial) {
@@ -283,6 +310,9 @@ std::vector<std::string> oom_evidence(const Explanation& e) {
       "in other pools, {} in private pools",
       to_iec(oom.free_same_place), to_iec(account.largest_usable_free_block),
       to_iec(oom.free_other_stream), to_iec(oom.free_other_pool), to_iec(oom.free_private)));
+  if (oom.session) {
+    lines.push_back(session_line(*oom.session));
+  }
   if (e.workload.is_limit_shown()) {
     lines.push_back(limit_shown(*e.workload.limit));
   }

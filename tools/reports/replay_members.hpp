@@ -166,6 +166,20 @@ struct Members<Fidelity> {
   });
 };
 
+/// What one owner's pools hold.
+template <>
+struct Members<PoolShare> {
+  static constexpr auto kRows = std::to_array({
+      member<[](const PoolShare& of) {
+        return std::vector<std::uint64_t>{of.owner.capture, of.owner.user};
+      }>("owner", "the private pool as PyTorch numbers it; [0, 0]: the common pools"),
+      member<&PoolShare::at_peak>("at_peak_bytes",
+                                  "taken from the device when the highest reserved was reached"),
+      member<&PoolShare::final>("final_bytes", "taken from the device at the end"),
+      member<&PoolShare::allocated>("final_allocated_bytes", "in blocks handed out at the end"),
+  });
+};
+
 /// The figures of one device.
 template <>
 struct Members<DeviceReplay> {
@@ -322,6 +336,8 @@ struct Members<ListedReplay> {
           "ooms_listed", "how many of counts.ooms are listed"),
       member<[](const ListedReplay& of) { return replay_notes(*of.replay); }>(
           "notes", "what a reader of the numbers should know"),
+      member<[](const ListedReplay& of) { return of.replay->result.pools; }>(
+          "pools", "bytes by pool: the common ones first, then each private one"),
       member_if_known<[](const ListedReplay& of) { return decisions_of(*of.replay); }>(
           "decisions", "every decision of the allocator, with --decisions"),
   });

@@ -141,6 +141,7 @@ void add_replay(const DeviceReplay& replay, Report& report) {
   MetricList metrics = replay_metrics(replay);
   metrics.title = fmt::format("Device {}", replay.device);
   report.table(to_table(metrics), Gap::after_markdown);
+  add_private_pools(replay.result, report);
   report.text(describe_ooms(replay));
   if (replay.fidelity && replay.fidelity->first_divergence) {
     const Divergence& first = *replay.fidelity->first_divergence;

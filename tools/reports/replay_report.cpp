@@ -82,9 +82,24 @@ boost::json::object replay_json(const DeviceReplay& replay) {
   return object_json(ListedReplay{&replay});
 }
 
+std::string private_pools_line(const ReplayResult& result) {
+  const PrivateShare share = private_share(result.pools);
+  if (share.at_peak == Bytes{} && share.final == Bytes{}) {
+    return "";
+  }
+  return fmt::format("reserved by private pools: {} of the peak, {} at the end",
+                     to_iec(share.at_peak), to_iec(share.final));
+}
+
 void add_first_line(const DeviceReplay& replay, Report& report) {
   if (const std::optional<std::string> line = uncertainty(replay)) {
     report.paragraph(*line);
+  }
+}
+
+void add_private_pools(const ReplayResult& result, Report& report) {
+  if (const std::string line = private_pools_line(result); !line.empty()) {
+    report.line(line);
   }
 }
 

@@ -24,8 +24,12 @@ std::vector<std::string> replay_notes(const DeviceReplay& replay);
 /// Those that people read below the numbers; that a what-if is uncertain is the first line of all.
 std::vector<std::string> notes_below(const DeviceReplay& replay);
 
-/// Both as lines of a report.
+/// "reserved by private pools: 2.21 GiB of the peak, 2.21 GiB at the end"; empty: there are none.
+std::string private_pools_line(const ReplayResult& result);
+
+/// All as lines of a report.
 void add_first_line(const DeviceReplay& replay, Report& report);
+void add_private_pools(const ReplayResult& result, Report& report);
 void add_notes(const DeviceReplay& replay, Report& report);
 
 /// The account of each failed allocation, for people.

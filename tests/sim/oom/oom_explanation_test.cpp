@@ -151,6 +151,28 @@ TEST_CASE("explain: free memory of a private pool", "[sim][explain]") {
   CHECK(find(e, Kind::no_private_pools)->survives);
 }
 
+// 60 MiB are cached for all, and 60 are needed while a pool is open: PyTorch gives none back then.
+TEST_CASE("explain: out of memory inside a private pool", "[sim][explain]") {
+  const std::string text = "conf \n" + alloc("a", 60) + "f a\npool_begin 1\n" + alloc("b", 10) +
+                           alloc("c", 60) + "pool_end 1\n";
+  const OomExplanation e = explain_text(text, on_device(100_MiB));
+  REQUIRE(e.session);
+  CHECK(e.session->pool == PoolId{.capture = 1});
+  CHECK(e.session->is_capture);
+  CHECK(e.session->holds_back);
+  CHECK(e.session->returnable == 60_MiB);
+  REQUIRE(find(e, Kind::emptied_before) != nullptr);
+  CHECK(find(e, Kind::emptied_before)->survives);
+}
+
+TEST_CASE("explain: no private pool is open outside of its session", "[sim][explain]") {
+  const OomExplanation e =
+      explain_text("conf \npool_begin 1\n" + alloc("a", 60) + "pool_end 1\n" + alloc("c", 45),
+                   on_device(100_MiB));
+  CHECK_FALSE(e.session);
+  CHECK(find(e, Kind::emptied_before) == nullptr);
+}
+
 TEST_CASE("explain: nothing to explain where nothing fails", "[sim][explain]") {
   CHECK_FALSE(explain_out_of_memory(test::parse_text(fragmented()), on_device(200_MiB), {}));
 }

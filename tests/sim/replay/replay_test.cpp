@@ -46,6 +46,30 @@ TEST_CASE("replay: other settings give other figures for the same requests", "[s
   CHECK(result.counts.segment_map == result.counts.device_alloc);
 }
 
+TEST_CASE("replay: bytes are counted by pool, at the peak and at the end", "[sim][replay]") {
+  const ReplayResult result =
+      replay(test::parse_text("conf \na 1 31457280 0\npool_begin 7\na 2 36700160 0\npool_end 7\n"
+                              "f 1\nc\n"),
+             with(""));
+  REQUIRE(result.pools.size() == 2);
+  CHECK(result.pools[0].owner.is_default());
+  CHECK(result.pools[0].at_peak == 30_MiB);
+  CHECK(result.pools[0].final == 0_B);
+  CHECK(result.pools[1].at_peak == 36_MiB);
+  CHECK(result.pools[1].final == 36_MiB);
+  CHECK(result.pools[1].allocated == 36_MiB);  // 1 MiB stays with the block of 35
+  CHECK(result.pools[0].at_peak + result.pools[1].at_peak == result.peak.reserved);
+  CHECK(private_share(result.pools).at_peak == 36_MiB);
+}
+
+TEST_CASE("replay: without private pools all bytes are the common pools'", "[sim][replay]") {
+  const ReplayResult result = replay(test::parse_text(kSawtooth), with(""));
+  REQUIRE(result.pools.size() == 1);
+  CHECK(result.pools[0].at_peak == result.peak.reserved);
+  CHECK(result.pools[0].final == result.final.reserved);
+  CHECK(private_share(result.pools).at_peak == 0_B);
+}
+
 TEST_CASE("replay: running out of memory is counted and explained, and the run goes on",
           "[sim][replay]") {
   const ReplayResult result = replay(test::parse_text(kSawtooth), with("", 50_MiB));

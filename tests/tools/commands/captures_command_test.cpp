@@ -45,6 +45,25 @@ TEST_CASE("captures: sharing a pool saves nothing where each call makes a stream
   CHECK(shared.at("peak_reserved_bytes") == 1342177280);
 }
 
+TEST_CASE("captures: replay and explain say what private pools hold", "[cli][captures]") {
+  const std::string file = kEdits + "captures-none-torch2.15.hwt.xz";
+  const std::string line =
+      "reserved by private pools: 214.00 MiB of the peak, 214.00 MiB at the end";
+  CHECK_THAT(run({"replay", file}).out, Contains(line));
+  CHECK_THAT(run({"explain", file}).out, Contains(line));
+  CHECK_THAT(run({"replay", kEdits + "none-torch2.15.hwt.xz"}).out, !Contains("private pools:"));
+  for (const std::string command : {"replay", "explain"}) {
+    const json::object answer = json_of(command + " " + file);
+    const json::array& pools = answer.at("devices").at(0).at("pools").as_array();
+    REQUIRE(pools.size() == 5);  // the common ones and four captures
+    std::int64_t all = 0;
+    for (const json::value& pool : pools) {
+      all += pool.at("at_peak_bytes").to_number<std::int64_t>();
+    }
+    CHECK(all == std::int64_t{576} << 20U);
+  }
+}
+
 TEST_CASE("captures: the arrangement asked for is a row, and mistakes in it are told",
           "[cli][captures]") {
   const std::string file = kEdits + "captures-none-torch2.15.hwt.xz";

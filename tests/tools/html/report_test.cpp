@@ -175,6 +175,23 @@ TEST_CASE("report: an edited run beside the run as it was", "[cli][report][edits
   CHECK(runs.at(0).at("peaks") != mended.at("peaks"));
 }
 
+TEST_CASE("report: what each pool takes over time adds up to reserved", "[cli][report]") {
+  const std::string edits = HIGHWATER_SOURCE "/traces/recorded/edits/";
+  const auto data = data_in(page_of({edits + "captures-none-torch2.15.hwt.xz"}));
+  const auto& pools = data.at("bands").at("pools").as_array();
+  REQUIRE(pools.size() == 5);
+  CHECK(pools.at(0).at("name").as_string() == "common pools");
+  std::int64_t last = 0;
+  for (const auto& pool : pools) {
+    for (const auto& change : pool.at("changes").as_array()) {
+      last += change.to_number<std::int64_t>();
+    }
+  }
+  CHECK(last == std::int64_t{576} << 20U);
+  const auto plain = data_in(page_of({edits + "none-torch2.15.hwt.xz"}));
+  CHECK(plain.at("bands").at("pools").as_array().empty());
+}
+
 TEST_CASE("report: the same input gives the same bytes", "[cli][report]") {
   const Arguments plan = words("--model gpt2 --seq 64 --steps 2 --capacity 1GiB");
   CHECK(page_of(plan) == page_of(plan));

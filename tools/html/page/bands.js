@@ -66,6 +66,13 @@ function areasOf(layers, columns, keyOf, most) {
   return kept;
 }
 
+/** What a pool takes from the device, as a layer from the first column to the last. */
+function poolArea(name, changes, hue) {
+  let now = 0;
+  const heights = changes.map((change) => (now += change));
+  return {name, hue, heights, first: 0, last: heights.length, total: heights.reduce((a, b) => a + b, 0)};
+}
+
 const heightIn = (layer, column) => (layer.heights ? layer.heights[column] : layer.size);
 
 /** Draws and answers questions about the picture; `chart` is asked to zoom and pan. */
@@ -111,12 +118,16 @@ function startBands(data, chart) {
         .sort((a, b) => CATEGORY_ORDER.indexOf(bands.categories[a.key]) - CATEGORY_ORDER.indexOf(bands.categories[b.key])),
     site: () => areasOf(blocks, columns, ({site, sites}) => (sites > 1 ? -2 : site), HUES - 1)
         .map((area, i) => ({...area, hue: i, name: area.key === "others" ? `${countText(area.count)} more call sites` : area.key === -2 ? "small blocks of other call sites" : siteName(area.key)})),
+    pool: () => bands.pools.map(({name, changes}, i) => poolArea(name, changes, i)),
   };
 
   if (bands.has_categories) {
     choice.append(element("option", {value: "category"}, "categories"));
   }
   choice.append(element("option", {value: "site"}, "call sites"));
+  if (bands.pools.length > 0) {
+    choice.append(element("option", {value: "pool"}, "pools (reserved)"));
+  }
 
   // Geometry
 
