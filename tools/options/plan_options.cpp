@@ -98,6 +98,19 @@ void check_against_recording(const po::variables_map& values, PlannedRun& run) {
   }
 }
 
+PlannedRun checked_run_of(const po::variables_map& values, std::vector<std::string> problems,
+                          PlanUse use, const PlanCheck& check) {
+  try {
+    return checked_run(given_plan_options(values), std::move(problems), use, check);
+  } catch (const UsageErrors& refused) {
+    std::vector<std::string> sentences = refused.problems();
+    for (std::string& sentence : sentences) {
+      sentence = with_its_keys(std::move(sentence), values);
+    }
+    throw UsageErrors(std::move(sentences));
+  }
+}
+
 }  // namespace
 
 void add_source_facts(const po::variables_map& values, PlannedRun& run) {
@@ -113,13 +126,13 @@ PlannedRun read_plan(const po::variables_map& values, std::vector<std::string> p
   if (const auto sentence = why_no_model(values)) {  // of which all else depends
     throw UsageErrors({*sentence});
   }
-  if (const auto sentence = why_no_strategy(values)) {
+  if (const auto sentence = why_left_open(values)) {
     throw UsageErrors({*sentence});
   }
   if (const auto sentence = why_no_ranks(values)) {
     throw UsageErrors({*sentence});
   }
-  PlannedRun run = checked_run(given_plan_options(values), std::move(problems), use, check);
+  PlannedRun run = checked_run_of(values, std::move(problems), use, check);
   if (const auto file = python_file_of(run.plan.model.config)) {
     remember_input(std::filesystem::path(*file));  // which Python reads
   }

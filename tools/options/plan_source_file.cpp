@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -182,18 +183,21 @@ class LaunchReader {
   std::vector<PlanSource> read() {
     const SettingList own = line_.options;  // follow() adds to them
     for (const Setting& setting : line_.launcher_options.list()) {
-      follow(setting);
+      follow(setting, Names::launcher);
     }
     for (std::size_t i = 0; i < own.list().size(); ++i) {
       if (!leave_to_program(own.list()[i], own)) {
-        follow(own.list()[i]);
+        follow(own.list()[i], Names::program);
       }
     }
     sources_.push_back(plan_of_launch(line_, program_, *file_));
+    leave_strategy_open(sources_.back());
     return std::move(sources_);
   }
 
  private:
+  enum class Names : std::uint8_t { launcher, program };
+
   /// A program that reads a file itself, with its own values for what that leaves open, is told
   /// where it is.
   bool leave_to_program(const Setting& setting, const SettingList& all) {
@@ -217,8 +221,27 @@ class LaunchReader {
     return true;
   }
 
-  /// A file that a line names many times is read once.
-  void follow(const Setting& setting) {
+  /// The file of `accelerate config` says how the model is spread, and cannot where it is not
+  /// there.
+  void leave_strategy_open(PlanSource& source) const {
+    const Setting* const file = line_.launcher_options.find("config_file");
+    if (line_.launcher != "accelerate" || file == nullptr || find_file(file->value, *file_)) {
+      return;
+    }
+    for (SourceKey& key : source.keys) {
+      if (key.key == file->key) {
+        key.fate = KeyFate::not_supported;
+        key.meaning =
+            "not found, and says how the model is spread; give it with a second --from, "
+            "or give --dp-kind";
+        key.lacks = "dp-kind";
+      }
+    }
+  }
+
+  /// A file that a line names many times is read once. A launcher's says how a script is spread,
+  /// and not what the script is.
+  void follow(const Setting& setting, Names who) {
     const auto path = names_settings(setting) ? find_file(setting.value, *file_) : std::nullopt;
     const bool is_new = path && followed_.insert(*path).second;
     const auto settings = is_new ? read_settings(*path) : std::nullopt;
@@ -227,7 +250,9 @@ class LaunchReader {
     }
     const Program& program = program_of(*settings, *path);
     check_repeated_key(program, *settings, *path);
-    if (program_ == nullptr || program_->name == program.name) {
+    const bool is_its_own =
+        program_ == nullptr ? who == Names::program : program_->name == program.name;
+    if (is_its_own) {
       SettingList all = *settings;
       for (const Setting& own : line_.options.list()) {
         all.add(own);

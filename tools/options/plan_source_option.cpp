@@ -97,12 +97,22 @@ PlanSource settled(PlanSource source, const IsGiven& is_given) {
   return source;
 }
 
-/// The sources, less what the options beside them give.
+bool counts_gpus(const PlanSource& source) {
+  return std::ranges::any_of(std::array{"gpus", "dp"}, [&](std::string_view option) {
+    return find_word(source.words, option) != nullptr ||
+           find_word(source.defaults, option) != nullptr;
+  });
+}
+
+/// The sources, less what the options beside them give. A launcher that starts one process gives no
+/// --dp, and leaves the number of GPUs open no more than one that starts eight.
 std::vector<PlanSource> settled_sources(const po::variables_map& values) {
   std::vector<PlanSource> sources = plan_sources(values);
+  const bool are_counted = std::ranges::any_of(sources, counts_gpus);
   for (PlanSource& source : sources) {
-    source = settled(std::move(source),
-                     [&](const std::string& option) { return values.contains(option); });
+    source = settled(std::move(source), [&](const std::string& option) {
+      return values.contains(option) || (option == "dp" && are_counted);
+    });
   }
   return sources;
 }
@@ -354,29 +364,60 @@ std::optional<SingleRecording> single_recording(const po::variables_map& values,
   return single;
 }
 
-std::optional<std::string> why_no_strategy(const po::variables_map& values) {
-  if (values.contains("dp-kind")) {
-    return std::nullopt;
-  }
+namespace {
+
+/// Whether `option` stands as a word in what comes before the first colon: "eval-batch with loss
+/// fused: ..." is about eval-batch and loss.
+bool is_about(std::string_view problem, std::string_view option) {
+  const std::string head = fmt::format(" {} ", problem.substr(0, problem.find(':')));
+  return head.find(fmt::format(" {} ", option)) != std::string::npos;
+}
+
+/// "--attention sdpa-flash" is of the option "attention".
+std::string_view option_in(std::string_view meaning) {
+  constexpr std::string_view kDashes = "--";
+  return meaning.starts_with(kDashes)
+             ? meaning.substr(kDashes.size(), meaning.find(' ') - kDashes.size())
+             : std::string_view{};
+}
+
+bool is_source_of(const SourceKey& key, std::string_view problem) {
+  const std::string_view option = option_in(key.meaning);
+  return key.fate == KeyFate::used && !key.key.starts_with('(') && !option.empty() &&
+         is_about(problem, option);
+}
+
+}  // namespace
+
+std::string with_its_keys(std::string problem, const po::variables_map& values) {
   for (const PlanSource& source : plan_sources(values)) {
-    const auto key = std::ranges::find(source.keys, "dp-kind", &SourceKey::lacks);
+    std::string keys;
+    for (const SourceKey& key : source.keys) {
+      if (is_source_of(key, problem)) {
+        keys += fmt::format("{}{} {} is {}", keys.empty() ? "" : ", ", key.key,
+                            shortened(key.value), shortened(key.meaning));
+      }
+    }
+    if (!keys.empty()) {
+      problem += printable(fmt::format("; in {}: {}", source.file, keys));
+    }
+  }
+  return problem;
+}
+
+std::optional<std::string> why_left_open(const po::variables_map& values) {
+  const auto leaves_open = [&](const SourceKey& key) {
+    return (key.is_decisive || key.lacks == "dp-kind") && key.fate == KeyFate::not_supported &&
+           !values.contains(key.lacks);
+  };
+  for (const PlanSource& source : plan_sources(values)) {
+    const auto key = std::ranges::find_if(source.keys, leaves_open);
     if (key != source.keys.end()) {
       return sentence_about(source, *key);
     }
   }
   return std::nullopt;
 }
-
-namespace {
-
-bool counts_gpus(const PlanSource& source) {
-  return std::ranges::any_of(std::array{"gpus", "dp"}, [&](std::string_view option) {
-    return find_word(source.words, option) != nullptr ||
-           find_word(source.defaults, option) != nullptr;
-  });
-}
-
-}  // namespace
 
 std::optional<std::string> why_no_ranks(const po::variables_map& values) {
   const std::vector<PlanSource> sources = plan_sources(values);

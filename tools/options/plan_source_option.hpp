@@ -80,9 +80,13 @@ struct SingleRecording {
 std::optional<SingleRecording> single_recording(const boost::program_options::variables_map& values,
                                                 const OptionWords& given);
 
-/// Why it is not known how the plan of --from spreads the model, where a key says so in a way that
-/// cannot be read and no option says it: it would be simulated as a plan of another strategy.
-std::optional<std::string> why_no_strategy(const boost::program_options::variables_map& values);
+/// `problem` of a plan, with the keys of --from that its options came from: whoever gave a file has
+/// not given these options.
+std::string with_its_keys(std::string problem, const boost::program_options::variables_map& values);
+
+/// Why the plan of --from is none yet, where a key says the strategy, the batch or the length in a
+/// way that cannot be read and no option says it: it would be simulated as another plan.
+std::optional<std::string> why_left_open(const boost::program_options::variables_map& values);
 
 /// Why it is not known how many GPUs the plan of --from runs on, where a key says that it runs on
 /// several and no option says how many: it would be simulated on one.

@@ -299,6 +299,9 @@ void Runtime::mark_step(std::uint64_t step) {
 // backward pass takes it apart.
 void Runtime::mark_phase(std::string_view phase) {
   require_trace();
+  if (is_phase_held) {
+    return;
+  }
   const bool has_graph = phase == "loss" || phase == "backward" || phase == "zero_grad";
   if (most_live_ == 0 && !has_graph) {
     throw LiveLimitReached{};

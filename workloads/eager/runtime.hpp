@@ -211,6 +211,7 @@ class Runtime {
   Thread thread = Thread::main;
   DeviceIndex device = kFirstDevice;         ///< where new tensors go and operators run
   DeviceIndex traced_device = kFirstDevice;  ///< whose allocator the trace is of
+  bool is_phase_held = false;                ///< phases that begin belong to the one that has begun
   StreamId stream;
   HostMemory host_memory;           ///< of what is offloaded
   bool counts_host_memory = false;  ///< tensors created on the host from now on are counted as well

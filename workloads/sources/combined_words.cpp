@@ -109,8 +109,8 @@ bool trains_adapters(const OptionWords& given, const OptionWords& words) {
   return rank != nullptr && *rank != "0";
 }
 
-/// Evaluation is simulated on one GPU and under DDP, in Trainer and in plain loops
-/// (plan/rules/evaluation.cpp).
+/// Evaluation is simulated on one GPU and under DDP, in Trainer and in plain loops, with
+/// transformers' own loss (plan/rules/evaluation.cpp).
 void drop_evaluation(const OptionWords& given, OptionWords& words) {
   const auto word_of = [&](std::string_view option) {
     const std::string* const own = find_word(given, option);
@@ -122,7 +122,9 @@ void drop_evaluation(const OptionWords& given, OptionWords& words) {
   const bool is_known_loop = framework == nullptr || is_one_of(framework, {"trainer", "hf"});
   const bool is_whole = std::ranges::all_of(
       kDegrees, [&](std::string_view option) { return degree(option, given, words) == 1; });
-  if (is_known_loop && is_whole && (kind == nullptr || *kind == "ddp")) {
+  const std::string* const loss = word_of("loss");
+  const bool has_own_loss = loss == nullptr || *loss == "hf";
+  if (is_known_loop && is_whole && has_own_loss && (kind == nullptr || *kind == "ddp")) {
     return;
   }
   std::erase_if(words, [](const OptionWord& word) { return word.first.starts_with("eval-"); });

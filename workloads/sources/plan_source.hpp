@@ -40,6 +40,8 @@ struct SourceKey {
   /// the rest of the plan has no room for it.
   std::string lacks = {};
   MemorySign sign = MemorySign::either;  ///< not supported, or used and gone
+  /// Not supported, and no default may stand for it: there is no plan until `lacks` is given.
+  bool is_decisive = false;
 };
 
 /// What a file says by the defaults of earlier releases, which it could be of as well.

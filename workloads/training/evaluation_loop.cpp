@@ -48,6 +48,7 @@ EvaluationLoop::EvaluationLoop(eager::Runtime& runtime, const TrainingPlan& plan
 
 void EvaluationLoop::run() {
   runtime_.mark_phase("evaluation");
+  const eager::Scoped<bool> phase(runtime_.is_phase_held, true);  // of its batches and losses, too
   const eager::Scoped<bool> mode(model_.context().training, false);  // model.eval()
   if (runs_trainer(plan_.framework)) {
     run_trainers();

@@ -556,3 +556,53 @@ TEST_CASE("chance: lengths that have no end are refused early", "[cli][chance]")
   CHECK(run.code == ExitCode::bad_input);
   CHECK_THAT(run.err, Contains("/dev/zero: line 1: longer than 16 MiB"));
 }
+
+// vaijsc/keallm script/train_sft_keallm_2.sh: torchrun starts one process, and "the number of GPUs;
+// give --dp" was among the keys left out.
+TEST_CASE("from: a launcher that starts one process counts the GPUs", "[cli][from]") {
+  const CommandRun result =
+      run({"simulate", "--steps", "1", "--format", "json", "--from",
+           "torchrun --nproc_per_node 1 src/train.py --stage sft --do_train true "
+           "--model_name_or_path gpt2 --finetuning_type full --template a --dataset b --output_dir "
+           "c --per_device_train_batch_size 1 --cutoff_len 64 --bf16 true --fsdp full_shard"});
+  CHECK(result.out.find("left_out") != std::string::npos);
+  CHECK(result.out.find("(gpus)") == std::string::npos);
+}
+
+// LingYu6596/mytest qlora.yml: "attention sdpa-flash: ..." for a file with flash_attention.
+TEST_CASE("from: a refused plan names the keys of its file", "[cli][from]") {
+  const TempDir folder;
+  write_file(folder / "a.yml",
+             "base_model: meta-llama/Llama-3.1-8B\nadapter: qlora\nload_in_4bit: true\n"
+             "lora_r: 8\nsequence_len: 512\nmicro_batch_size: 1\nbf16: false\nfp16: false\n"
+             "flash_attention: true\n");
+  const CommandRun refused = run({"simulate", "--gpu", "h100-80", "--from", folder / "a.yml"});
+  CHECK(refused.code == ExitCode::usage);
+  CHECK_THAT(refused.err, Contains("flash_attention true is --attention sdpa-flash"));
+}
+
+// lrgao/W2S: the batch that a script of one's own names is asked for.
+TEST_CASE("from: a batch by an unknown key is asked for", "[cli][from]") {
+  const std::string line =
+      "python own.py --model_name_or_path gpt2 --output_dir a --learning_rate 1e-4 "
+      "--num_train_epochs 1 --train_mini_batch_size 4 --max_seq_length 64";
+  const CommandRun refused = run({"simulate", "--gpu", "h100-80", "--from", line});
+  CHECK(refused.code == ExitCode::usage);
+  CHECK_THAT(refused.err, Contains("train_mini_batch_size 4") && Contains("give --batch"));
+  CHECK(
+      run({"simulate", "--gpu", "h100-80", "--steps", "1", "--batch", "4", "--from", line}).code ==
+      ExitCode::ok);
+}
+
+// kmiumiu/hpml-final scripts/deepspeed_zero3.sh names a folder that is called otherwise: two ranks
+// of ZeRO-3 were simulated as DDP.
+TEST_CASE("from: a launcher's file that is not there leaves the strategy open", "[cli][from]") {
+  const std::string line =
+      "accelerate launch --config_file ../nowhere/zero3.yaml --num_processes 2 sft.py "
+      "--model_name_or_path gpt2 --output_dir a --per_device_train_batch_size 1 --max_length 64";
+  const CommandRun refused = run({"simulate", "--gpu", "h100-80", "--from", line});
+  CHECK(refused.code == ExitCode::usage);
+  CHECK_THAT(refused.err, Contains("zero3.yaml") && Contains("give --dp-kind"));
+  CHECK(run({"simulate", "--gpu", "h100-80", "--steps", "1", "--dp-kind", "zero3", "--from", line})
+            .code == ExitCode::ok);
+}

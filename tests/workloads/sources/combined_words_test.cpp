@@ -83,3 +83,12 @@ TEST_CASE("sources: a program's default gives way to what another file says", "[
   CHECK(word(words, "optimizer") == "sgd");
   CHECK(word(words, "seq") == "64");
 }
+
+// YTohkaYang/LCKV run_clm.sh: --do_eval beside --use_liger_kernel was refused as --eval-batch.
+TEST_CASE("sources: evaluation is left out with a loss that makes no logits", "[plan][sources]") {
+  const OptionWords trainer{{"model", "gpt2"}, {"framework", "trainer"}, {"eval-batch", "32"}};
+  const std::vector<PlanSource> plain{source(trainer)};
+  CHECK(word(combined_words(plain, {}), "eval-batch") == "32");
+  const std::vector<PlanSource> fused{source(trainer), source({{"loss", "fused"}})};
+  CHECK(word(combined_words(fused, {}), "eval-batch").empty());
+}

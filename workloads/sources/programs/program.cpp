@@ -1,6 +1,7 @@
 #include "workloads/sources/programs/program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -56,24 +57,46 @@ void name_as_file(const Program& program, const SettingList& settings, PlanSourc
   }
 }
 
-/// A model that the file names by a key which the program does not have is not replaced by the
-/// program's default.
-void leave_model_open(const Program& program, const SettingList& settings, PlanSource& source) {
-  const Setting* const named = unread_model(program, settings);
-  if (named == nullptr || find_word(source.words, "model") != nullptr) {
+struct DecisiveOption {
+  Decisive what;
+  std::string_view option;
+  std::string_view named;  ///< in a sentence
+};
+
+constexpr std::array kDecisiveOptions{
+    DecisiveOption{Decisive::model, "model", "a model"},
+    DecisiveOption{Decisive::batch, "batch", "a batch"},
+    DecisiveOption{Decisive::length, "seq", "a length"},
+};
+
+/// What the file says by a key that the program does not have is not replaced by the program's
+/// default.
+void leave_open(const Program& program, const SettingList& settings, const DecisiveOption& row,
+                PlanSource& source) {
+  const Setting* const named = unread_key(program, settings, row.what);
+  if (named == nullptr || find_word(source.words, row.option) != nullptr) {
     return;
   }
-  std::erase_if(source.defaults, [](const OptionWord& word) { return word.first == "model"; });
+  std::erase_if(source.defaults, [&](const OptionWord& word) { return word.first == row.option; });
+  std::erase_if(source.keys, [&](const SourceKey& key) {
+    return key.key == named->key && key.fate == KeyFate::not_supported;
+  });
   source.keys.push_back(
-      {named->key, named->value, KeyFate::not_supported,
-       fmt::format("names a model by a key that {} does not have; give --model", program.name),
-       "model"});
+      {.key = named->key,
+       .value = named->value,
+       .fate = KeyFate::not_supported,
+       .meaning = fmt::format("names {} by a key that {} does not have; give --{}", row.named,
+                              program.name, row.option),
+       .lacks = std::string(row.option),
+       .is_decisive = true});
 }
 
 PlanSource read_with(const Program& program, const SettingList& settings, const std::string& file) {
   PlanSource source = read_by_releases(program, in_plain_keys(program, settings), file);
   name_as_file(program, settings, source);
-  leave_model_open(program, settings, source);
+  for (const DecisiveOption& row : kDecisiveOptions) {
+    leave_open(program, settings, row, source);
+  }
   return source;
 }
 
@@ -88,6 +111,17 @@ const Program* started_by(std::string_view script) {
         program->scripts, [&](std::string_view pattern) { return matches_key(pattern, script); });
   });
   return found == programs().end() ? nullptr : *found;
+}
+
+/// Scripts beside the one that trains may read its files: "generate.py --config train.toml".
+bool trains_nothing_by_name(std::string_view program) {
+  constexpr std::array<std::string_view, 15> kOthers{
+      "generat", "inference", "infer_", "evaluat",  "eval_",      "predict", "serve", "convert",
+      "export",  "merge",     "upload", "download", "preprocess", "prepare", "analy"};
+  constexpr std::array<std::string_view, 3> kTraining{"train", "tune", "sft"};
+  const std::string_view name = program.substr(program.rfind('/') + 1);
+  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  return std::ranges::any_of(kOthers, has) && std::ranges::none_of(kTraining, has);
 }
 
 OptionWords joined(OptionWords words, const OptionWords& more) {
@@ -121,7 +155,7 @@ SettingList known_variables(const SettingList& environment, const Program& rules
 
 /// Why a file is nobody's: what the nearest program knows of it.
 std::string why_of_nobody(const SettingList& settings) {
-  const KnownShare best = best_share(settings);
+  const KnownShare best = best_share(settings, SettingsOf::file);
   if (best.program == nullptr || best.first_unknown == nullptr) {
     return "none of its keys is one that a training program has";
   }
@@ -178,9 +212,9 @@ const Program& program_of(const SettingList& settings, const std::string& file) 
 /// another program knows far more of them, or the one of that name knows less than half.
 const Program* find_program(const LaunchLine& line) {
   const Program* const started = started_by(line.program);
-  const KnownShare best = best_share(line.options);
+  const KnownShare best = best_share(line.options, SettingsOf::launch_line);
   if (started == nullptr) {
-    return is_recognised(best) ? best.program : nullptr;
+    return is_recognised(best) && !trains_nothing_by_name(line.program) ? best.program : nullptr;
   }
   // A script without rules of its own is one of a trainer that is refused.
   if (started->keys.rules().empty() || !line.program.ends_with(".py")) {
@@ -213,7 +247,10 @@ PlanSource plan_of_settings(const SettingList& settings, const std::string& file
 }
 
 std::string why_of_no_program(const LaunchLine& line) {
-  const KnownShare best = best_share(line.options);
+  if (trains_nothing_by_name(line.program)) {
+    return line.program + " is no script that trains, by its name";
+  }
+  const KnownShare best = best_share(line.options, SettingsOf::launch_line);
   if (best.known == 0 || knows_half(best)) {
     return line.program + " has no option that says how a known training program trains";
   }

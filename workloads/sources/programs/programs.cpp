@@ -38,6 +38,7 @@ std::vector<const Program*> all_programs() {
                                   &table::axolotl(),
                                   &table::llamafactory(),
                                   &table::llamafactory_second(),
+                                  &table::alpaca_lora(),
                                   &table::own_scripts(),
                                   &table::qlora_script(),
                                   &table::primus(),

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "workloads/sources/rules/program_row.hpp"
 
@@ -29,8 +30,11 @@ struct KnownShare {
 
 KnownShare known_share(const Program& program, const SettingList& settings);
 
-/// That of the program which knows most keys, among those whose mark the file has.
-KnownShare best_share(const SettingList& settings);
+enum class SettingsOf : std::uint8_t { file, launch_line };
+
+/// That of the program which knows most keys, among those whose mark the settings have. A launch
+/// line is of no program that takes its settings from files.
+KnownShare best_share(const SettingList& settings, SettingsOf where);
 
 /// Of the keys, and of the sections.
 bool knows_half(const KnownShare& share);
@@ -41,8 +45,11 @@ bool is_recognised(const KnownShare& share);
 /// The program that a file is of; nullptr if it is of none.
 const Program* program_of_file(const SettingList& settings);
 
-/// A key by which the file names a model and that no rule of `program` reads; nullptr if there is
+/// What of a plan no default of a program may stand for where a file says it.
+enum class Decisive : std::uint8_t { model, batch, length };
+
+/// A key by which the file says `what` and that no rule of `program` reads; nullptr if there is
 /// none.
-const Setting* unread_model(const Program& program, const SettingList& settings);
+const Setting* unread_key(const Program& program, const SettingList& settings, Decisive what);
 
 }  // namespace highwater

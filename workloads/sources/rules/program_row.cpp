@@ -67,6 +67,8 @@ Program program_of_facts(const JsonField& file, const Readers& readers, FinishPr
           .renamed = renamed_of(file),
           .wrapper = file.view_or_empty("wrapper"),
           .marks = file.views("marks"),
+          .adapters_with = file.views("adapters_with"),
+          .is_known_by_name_only = file.find("by_name_only").has_value(),
           .refuses_repeated_keys = file.view_or_empty("refuses_repeated_keys"),
           .implies = options_of(file),
           .conditions = conditions_of(file),

@@ -62,6 +62,11 @@ struct Program {
   std::string_view wrapper;
   /// Keys of which each of its files has one, with '*' as in keys; empty: there are none.
   std::vector<std::string_view> marks;
+  /// Keys without one of which the program trains no adapters, whatever rank stands there; empty:
+  /// a rank is enough, or it has none.
+  std::vector<std::string_view> adapters_with;
+  /// Options alone make no script of another name this program's: its settings come in files.
+  bool is_known_by_name_only = false;
   /// In what words the program refuses a file with a key twice in one mapping; empty: the last one
   /// counts, as for Python's json.load() and PyYAML.
   std::string_view refuses_repeated_keys;

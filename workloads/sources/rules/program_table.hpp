@@ -21,6 +21,7 @@ const Program& trainer();
 const Program& seq2seq_scripts();
 const Program& plain_loop();
 const Program& own_scripts();
+const Program& alpaca_lora();
 const Program& qlora_script();
 const Program& trl_sft();
 const Program& trl_dpo();

@@ -248,6 +248,18 @@ class OptionWordsReader {
   SettingList settings_;
 };
 
+/// torchrun behind a name that nothing here sets (${TORCHRUN_CMD}) is known by its option: where
+/// its options begin. The end where it is none.
+std::size_t unnamed_torchrun(Words words) {
+  const auto counts = [](const std::string& word) { return word.starts_with("--nproc"); };
+  if (std::ranges::none_of(words, counts)) {
+    return words.size();
+  }
+  const auto first =
+      std::ranges::find_if(words, [](const std::string& word) { return word.starts_with('-'); });
+  return static_cast<std::size_t>(first - words.begin());
+}
+
 /// The launcher nearest to the program: of "srun torchrun x.py" torchrun's options count, and
 /// srun's before them.
 void read_launcher(Words words, const std::string& file, LaunchLine& line) {
@@ -262,6 +274,10 @@ void read_launcher(Words words, const std::string& file, LaunchLine& line) {
   }
   if (line.launcher == "accelerate" && begin < words.size() && words[begin] == "launch") {
     ++begin;
+  }
+  if (line.launcher.empty()) {
+    begin = unnamed_torchrun(words);
+    line.launcher = begin < words.size() ? "torchrun" : "";
   }
   if (line.launcher.empty()) {
     return;

@@ -62,6 +62,20 @@ TEST_CASE("programs: torchtitan of December 2024", "[plan][sources][programs]") 
   CHECK(word(words, "fsdp-units").empty());
 }
 
+// YerevaNN/YNNtitan train_configs/llama3_8b.toml: 64 GPUs were simulated as one.
+TEST_CASE("programs: torchtitan before October 2024 has one data-parallel degree",
+          "[plan][sources][programs]") {
+  const std::string text =
+      "[model]\nname = 'llama3'\nflavor = '8B'\n"
+      "[training]\nbatch_size = 1\nseq_len = 8192\ndata_parallel_degree = ";
+  const PlanSource open = from_toml(text + "-1\n");
+  CHECK(std::ranges::find(open.keys, "dp", &SourceKey::lacks) != open.keys.end());
+  CHECK(word(words_of(from_toml(text + "8\n")), "dp") == "8");
+  const OptionWords ddp = words_of(from_toml(text + "8\ndata_parallel_type = 'ddp'\n"));
+  CHECK(word(ddp, "dp-kind") == "ddp");
+  CHECK(word(ddp, "bucket-cap-mb") == "100");
+}
+
 TEST_CASE("programs: torchtitan since July 2025 shards the ends alone where ranks share the model",
           "[plan][sources][programs]") {
   const PlanSource source = from_toml(
@@ -458,4 +472,13 @@ TEST_CASE("programs: a key that stands twice is what it is for the program", "[p
   REQUIRE(first != axolotl.keys.end());
   CHECK(first->fate == KeyFate::no_effect);
   CHECK(first->meaning == "given again further down");
+}
+
+// Alongoodall/SIDReasoner scripts/sft_Qwen3_ablation.sh: four GPUs were one.
+TEST_CASE("programs: torchrun behind a variable of another file is known by its option",
+          "[plan][sources][programs]") {
+  const PlanSource source = from_line(
+      "${TORCHRUN_CMD} --master_port 9 --nproc_per_node 4 own.py --base_model gpt2 --output_dir a "
+      "--per_device_train_batch_size 1 --learning_rate 1e-4");
+  CHECK(word(words_of(source), "dp") == "4");
 }

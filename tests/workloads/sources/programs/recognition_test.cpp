@@ -184,3 +184,123 @@ TEST_CASE("recognition: a refusal names the file whose key it is about", "[plan]
   CHECK_THROWS_WITH(of_yaml("model_name_or_path: gpt2\noutput_dir: x\nbeta: 0.1\n"),
                     Catch::Matchers::StartsWith("x.yaml: beta"));
 }
+
+// AkulDatta/FnCTOD scripts/finetune.sh and Acforest/LogLLaMA scripts/finetune.sh were read as
+// axolotl's and Trainer's, which trained all weights.
+TEST_CASE("recognition: scripts after alpaca-lora train adapters beside 8-bit weights",
+          "[plan][sources]") {
+  const std::string line =
+      "python finetune.py --base_model meta-llama/Llama-2-13b-chat-hf --data_path a.json "
+      "--output_dir out --micro_batch_size 1 --batch_size 2 ";
+  const PlanSource told = of_line(line +
+                                  "--num_epochs 1 --cutoff_len 4096 --val_set_size 0 --lora_r 16 "
+                                  "--lora_target_modules '[q_proj, v_proj]' --group_by_length "
+                                  "False --lr_scheduler cosine --train_on_response False");
+  CHECK(test::source_words(told, {"seq", "batch", "lora", "lora-targets", "quantize"}) ==
+        "4096 1 16 q_proj,v_proj int8");
+  CHECK(test::source_word(told, "eval-batch") == "-");
+  const PlanSource untold = of_line(line + "--prompt_template_name alpaca");
+  CHECK(test::source_words(untold, {"seq", "lora", "lora-targets", "quantize", "eval-batch"}) ==
+        "256 8 q_proj,v_proj int8 8");
+}
+
+// lrgao/W2S train_sft_webnlg.sh: eight sequences of 1,024 tokens stood for four of 2,500.
+TEST_CASE("recognition: a batch or a length by an unknown key leaves no default in its place",
+          "[plan][sources]") {
+  const std::string line =
+      "python cli_gt.py --do_train --output_dir out --train_file a.json --model_path t5-base "
+      "--gradient_accumulation_steps 8 --learning_rate 2e-5 --num_train_epochs 40 ";
+  const auto left_open = [](const PlanSource& source) {
+    std::string options;
+    for (const SourceKey& key : source.keys) {
+      options += key.is_decisive ? key.lacks + " " : "";
+    }
+    return options;
+  };
+  CHECK(left_open(of_line(line)).empty());
+  CHECK(left_open(of_line(line + "--train_mini_batch_size 4 --predict_batch_size 2")) == "batch ");
+  CHECK(left_open(of_line(line + "--max_input_length 2500")) == "seq ");
+  CHECK(left_open(of_line(line + "--per_device_max_tokens 524288")) == "seq ");
+  CHECK(left_open(of_line(line + "--max_input_length 9 --max_seq_length 8")).empty());
+  CHECK(find_word(of_line(line + "--train_mini_batch_size 4").defaults, "batch") == nullptr);
+}
+
+// bill-lee-mk/qwen32b-sft scripts/train_sft.sh was Megatron's, for its --sft-only.
+TEST_CASE("recognition: one option of Megatron's makes no script Megatron's", "[plan][sources]") {
+  CHECK_THROWS_WITH(of_line("deepspeed --num_gpus=8 --module training.full_finetune --config "
+                            "configs/training_config.yaml --sft-only"),
+                    Contains("full_finetune"));
+}
+
+// Lagooon/LeanSTaR gpt-accelera: full training that took qlora.py's 4 bits and adapters.
+TEST_CASE("recognition: a length as qlora.py calls it makes no script qlora.py",
+          "[plan][sources]") {
+  const PlanSource source = of_line(
+      "torchrun --nproc_per_node=8 finetune.py --do_train --checkpoint_path a/model.pth "
+      "--source_max_len 2048 --target_max_len 2048 --per_device_train_batch_size 16 "
+      "--learning_rate 2e-5 --num_train_epochs 1 --dataset a.json --save_strategy epoch "
+      "--save_steps 60 --save_total_limit 3");
+  CHECK(test::source_words(source, {"quantize", "lora"}) == "- -");
+  CHECK(model_of(source) == nullptr);
+}
+
+// vaijsc/keallm script/train_sft_pt.sh predicts; so does a file with a model and a template alone.
+TEST_CASE("recognition: runs that train nothing are refused", "[plan][sources]") {
+  const std::string line =
+      "python src/train.py --stage sft --model_name_or_path meta-llama/Llama-2-7b-chat-hf "
+      "--template llama2 --finetuning_type lora --output_dir out --dataset a "
+      "--per_device_train_batch_size 5 --do_predict true --do_train ";
+  CHECK_THROWS_WITH(of_line(line + "false"), Contains("do_train false: this run trains nothing"));
+  CHECK(test::source_words(of_line(line + "true"), {"batch"}) == "5");
+  CHECK_THROWS_WITH(of_line("python run_clm.py --model_name_or_path gpt2 --output_dir a "
+                            "--do_train False --do_eval True"),
+                    Contains("trains nothing"));
+  CHECK_THROWS_WITH(of_yaml("model_name_or_path: Qwen/Qwen2-7B-Instruct\ntemplate: qwen\n"
+                            "adapter_name_or_path: model\nfinetuning_type: lora\n"),
+                    Contains("chat or export"));
+}
+
+TEST_CASE("recognition: training on the host is refused", "[plan][sources]") {
+  CHECK_THROWS_WITH(of_yaml("distributed_type: 'NO'\nnum_processes: 1\nuse_cpu: true\n"),
+                    Contains("use_cpu true") && Contains("leave use_cpu out"));
+}
+
+// CzD-CzD/Qwen2.5-Math-Post-train configs/lora_sft.yaml: TRL's files have use_peft, and this one's
+// script makes adapters of lora_r alone. All weights were trained.
+TEST_CASE("recognition: a rank without TRL's switch is of another script", "[plan][sources]") {
+  const std::string file =
+      "output_dir: out\nlora_r: 16\nlora_alpha: 32\nmax_length: 1024\nlearning_rate: 1e-5\n"
+      "per_device_train_batch_size: 4\neval_strategy: steps\nbf16: true\nmodel_name_or_path: "
+      "gpt2\n";
+  const PlanSource own = of_yaml(file);
+  CHECK(test::source_words(own, {"framework", "lora", "seq"}) == "trainer 16 1024");
+  const PlanSource trl = of_yaml(file + "use_peft: false\n");
+  CHECK(test::source_words(trl, {"framework", "lora"}) == "trl-sft -");
+}
+
+// asaiacai/torchtitan scripts/generate/run_llama_generate.sh and real-ljs/LifeAlign
+// llama3_lora_predict.yaml were answered as training.
+TEST_CASE("recognition: scripts that generate, and files that predict, are refused",
+          "[plan][sources]") {
+  const std::string options =
+      " --model_name_or_path gpt2 --output_dir a --per_device_train_batch_size 1 --bf16 True";
+  CHECK_THROWS_WITH(of_line("python scripts/generate/test_generate.py" + options),
+                    Contains("no script that trains, by its name"));
+  CHECK(*model_of(of_line("python train_and_evaluate.py" + options)) == "gpt2");
+  const std::string file =
+      "stage: sft\nmodel_name_or_path: gpt2\nfinetuning_type: lora\ntemplate: a\ndataset: b\n"
+      "output_dir: c\nper_device_eval_batch_size: 1\ndo_predict: true\n";
+  CHECK_THROWS_WITH(of_yaml(file), Contains("do_predict true: this run trains nothing"));
+  CHECK_FALSE(of_yaml(file + "do_train: true\n").words.empty());
+}
+
+// 2noweyh/DILAB-Alibaba-Ecommerce-Search script/train.sh takes the model as an argument.
+TEST_CASE("recognition: a model that the script's arguments would name is asked for",
+          "[plan][sources]") {
+  const PlanSource source =
+      of_line("torchrun finetune.py --base_model --data_path a --output_dir b --cutoff_len 9");
+  const auto key = std::ranges::find(source.keys, "base_model", &SourceKey::key);
+  REQUIRE(key != source.keys.end());
+  CHECK(key->lacks == "model");
+  CHECK_THAT(key->meaning, Contains("bash SCRIPT"));
+}

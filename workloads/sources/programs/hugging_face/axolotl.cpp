@@ -27,7 +27,8 @@ void finish_axolotl(const SettingList& all, SourceKeys& keys) {
   if (turns_kernels_on(all)) {
     keys.add_not_supported("(lora_*_kernel)", "true",
                            "axolotl turns its fused LoRA kernels on since 0.10, which save fewer "
-                           "activations");
+                           "activations",
+                           MemorySign::less);
   }
   const bool has_attention = is_any_on(
       all, {"attn_implementation", "flash_attention", "xformers_attention", "flex_attention"});

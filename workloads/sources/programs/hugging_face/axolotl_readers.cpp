@@ -4,11 +4,17 @@
 #include <string>
 
 #include "traces/error.hpp"
+#include "workloads/sources/programs/hugging_face/deepspeed_readers.hpp"
 #include "workloads/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/sources/programs/hugging_face/settings_facts.hpp"
 
 namespace highwater::program_table {
 namespace {
+
+/// _prepare_model_for_quantization leaves these out.
+bool stays_in_16_bits(const SettingList& all) {
+  return sharding_of(all) != Sharding::none || zero_stage_of(all) == 3;
+}
 
 /// utils/config/__init__.py resolve_dtype: weights are read in the type of training; `bf16: auto`
 /// is bf16 on every GPU that is known here.
@@ -18,7 +24,9 @@ std::string axolotl_precision(const SettingList& all) {
   const bool is_bf16 = is_any_on(all, {"bfloat16"}) ||
                        (bf16 == "auto" ? !is_fp16 : bf16 == "true" || bf16 == "full");
   const std::string_view half = is_bf16 ? "bf16" : is_fp16 ? "fp16" : "";
-  const std::string_view weights = is_bf16                                  ? "bf16"
+  const bool is_fp32 = keeps_4bit_weights_whole(all) && !stays_in_16_bits(all);
+  const std::string_view weights = is_fp32                                  ? "fp32"
+                                   : is_bf16                                ? "bf16"
                                    : is_fp16 || is_any_on(all, {"float16"}) ? "fp16"
                                                                             : "fp32";
   return precision_word(weights, bf16 == "full" ? "" : half, all).value_or("");
@@ -31,6 +39,14 @@ std::string axolotl_precision(const SettingList& all) {
 }
 
 }  // namespace
+
+/// loaders/model.py _set_quantization_config: weights are in 4 bits with adapter qlora alone, and
+/// _prepare_model_for_quantization has PEFT make fp32 of all others that were asked for in 4 bits.
+/// Before 0.13 (October 2025) transformers got load_in_4bit itself, and read fp4.
+bool keeps_4bit_weights_whole(const SettingList& all) {
+  return is_any_on(all, {"load_in_4bit"}) && !is_any_on(all, {"load_in_8bit"}) &&
+         text_of(all, {"adapter"}).value_or("qlora") != "qlora";
+}
 
 void read_axolotl_half(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   const std::string word = axolotl_precision(all);
@@ -76,6 +92,17 @@ void read_axolotl_adapter(const Setting& setting, const SettingList& all, Source
   } else {
     keys.add_not_supported(setting.key, setting.value, "adapters of another kind than LoRA");
   }
+}
+
+void read_axolotl_4bit(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (says_no(setting) || !keeps_4bit_weights_whole(all)) {
+    return read_load_in_4bit(setting, all, keys);
+  }
+  keys.add_not_supported(
+      setting.key, setting.value,
+      "axolotl reads weights in 4 bits with adapter qlora alone since 0.13, as is simulated; "
+      "releases before read them in fp4",
+      MemorySign::less);
 }
 
 void read_attention_flag(const Setting& setting, const SettingList& all, SourceKeys& keys) {

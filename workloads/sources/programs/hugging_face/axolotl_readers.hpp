@@ -13,6 +13,10 @@ void read_axolotl_fp8(const Setting& setting, const SettingList& all, SourceKeys
 void read_axolotl_checkpointing(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_axolotl_adapter(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_attention_flag(const Setting& setting, const SettingList& all, SourceKeys& keys);
+/// Whether the file asks for weights in 4 bits beside an adapter with which axolotl does not read
+/// them so.
+bool keeps_4bit_weights_whole(const SettingList& all);
+void read_axolotl_4bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_axolotl_packing(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_axolotl_batch_size(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_axolotl_fsdp(const Setting& setting, const SettingList& all, SourceKeys& keys);

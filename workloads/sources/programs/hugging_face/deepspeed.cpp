@@ -3,6 +3,8 @@
 // Source: deepspeed 0.19.8 runtime/config.py, runtime/constants.py, runtime/zero/config.py,
 // runtime/zero/offload_config.py, runtime/precision_config.py.
 
+#include <algorithm>
+
 #include "workloads/sources/programs/hugging_face/deepspeed_readers.hpp"
 #include "workloads/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/sources/programs/hugging_face/settings_facts.hpp"
@@ -11,10 +13,22 @@
 namespace highwater::program_table {
 namespace {
 
+/// "auto" is what the program that reads the file knows, which says the type as well where the file
+/// does not (accelerate 1.15, utils/dataclasses.py DeepSpeedPlugin.set_mixed_precision).
+bool is_filled_in(const SettingList& all) {
+  return std::ranges::any_of(all.list(),
+                             [](const Setting& setting) { return setting.value == "auto"; });
+}
+
 void finish_deepspeed(const SettingList& all, SourceKeys& keys) {
   offer({"(framework)", "DeepSpeed's engine"}, "framework", "deepspeed", keys);
   if (first_like(all, "zero_optimization.*") == nullptr) {
     offer({"(zero_optimization.stage)", "0"}, "dp-kind", "zero0", keys);
+  }
+  if (is_filled_in(all) && first_like(all, "*16*") == nullptr) {
+    keys.add_not_supported("(precision)", "not in this file",
+                           "filled in from the program's own --bf16 or --fp16; give --precision",
+                           "precision");
   }
 }
 

@@ -150,6 +150,30 @@ void note_missing_ranks(const SettingList& all, SourceKeys& keys) {
   }
 }
 
+void refuse_without_training(const Setting& setting) {
+  throw InputError("", setting.key + " " + setting.value, "this run trains nothing",
+                   "give the file or the line of a run that trains");
+}
+
+/// examples/pytorch: a script trains with do_train, and evaluates or predicts without it. Trainer
+/// itself does not look, and others' scripts train whatever it says.
+void read_do_train(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (says_no(setting) && is_any_on(all, {"do_eval", "do_predict"})) {
+    refuse_without_training(setting);
+  }
+  keys.add_no_effect(setting.key, setting.value, "training, as it is here");
+}
+
+void read_other_device(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  if (!says_no(setting)) {
+    throw InputError("", setting.key + " " + setting.value,
+                     "training runs on another device than a GPU, and takes none of its memory",
+                     fmt::format("leave {} out to see what it takes on a GPU", setting.key));
+  }
+  note_off(setting, keys);
+}
+
 void note_missing_file(const SettingList& all, SourceKeys& keys) {
   if (!model_of(all).empty()) {
     return;

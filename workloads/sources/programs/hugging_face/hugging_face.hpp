@@ -40,6 +40,9 @@ void apply_rules(const KeyTable& table, const SettingList& part, const SettingLi
                  SourceKeys& keys);
 
 /// Says that the number of GPUs is missing where a model is spread over them and no launcher tells.
+/// @throws InputError: with this key the program trains nothing
+[[noreturn]] void refuse_without_training(const Setting& setting);
+
 void note_missing_ranks(const SettingList& all, SourceKeys& keys);
 
 /// Says that the file which a launch line names is not there, where no model is known without it.
@@ -102,6 +105,8 @@ void read_eval_accumulation(const Setting& setting, const SettingList& all, Sour
 void read_weight_decay(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
 // Rules of weights in 4 and 8 bits (quantized_weights.cpp).
+void read_do_train(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_other_device(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_load_in_4bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_load_in_8bit(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_bnb_key(const Setting& setting, const SettingList& all, SourceKeys& keys);

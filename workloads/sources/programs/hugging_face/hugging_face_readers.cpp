@@ -1,6 +1,7 @@
 // Rules of single keys that programs around Trainer share.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -204,16 +205,39 @@ void offer_own_quantization(const Setting& setting, SourceKeys& keys) {
   }
 }
 
+/// Copies whose names end in another library's format are known by the sizes that they had.
+void note_other_quantization(const Setting& setting, SourceKeys& keys) {
+  constexpr std::array<std::string_view, 8> kFormats{"gptq", "awq",  "aqlm", "hqq",
+                                                     "exl2", "gguf", "eetq", "w4a16"};
+  std::string name = setting.value.substr(setting.value.find_last_of("/\\") + 1);
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return static_cast<char>(std::tolower(c)); });
+  if (std::ranges::any_of(kFormats, [&](std::string_view format) {
+        return name.find(format) != std::string::npos;
+      })) {
+    keys.add_not_supported(setting.key, setting.value,
+                           "weights quantised by another library than bitsandbytes; simulated in "
+                           "16 bits",
+                           MemorySign::less);
+  }
+}
+
 void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
   if (setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "no model is named");
+  } else if (setting.kind == SettingKind::boolean) {
+    keys.add_not_supported(setting.key, "without a value",
+                           "what the script puts there is not set; give its arguments (--from "
+                           "\"bash SCRIPT ...\") or --model",
+                           "model");
   } else if (is_left_to_reader(setting.value)) {
     keys.add_not_supported(setting.key, setting.value, "a place to be filled in; give --model",
                            "model");
   } else {
     offer(setting, "model", preset_of(setting.value), keys);
     offer_own_quantization(setting, keys);
+    note_other_quantization(setting, keys);
   }
 }
 

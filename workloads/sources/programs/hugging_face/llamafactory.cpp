@@ -77,16 +77,35 @@ void read_factory_half(const Setting& setting, const SettingList& all, SourceKey
   }
 }
 
-/// llamafactory-cli chat, api and export read such files; training needs do_train (parser.py).
-void read_factory_other_use(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+/// llamafactory-cli chat, api and export read files without these; training needs do_train
+/// (parser.py).
+bool is_for_training(const SettingList& all) {
   const Setting* const stage = all.find("stage");
-  const bool has_stage = stage != nullptr && !stage->is_default;
-  if (!has_stage && all.find("do_train") == nullptr) {
-    throw InputError("", setting.key + " " + setting.value,
-                     "this file is for chat or export (llamafactory-cli), and trains nothing",
-                     "give the file of 'llamafactory-cli train', which has do_train");
+  return (stage != nullptr && !stage->is_default) || all.find("do_train") != nullptr;
+}
+
+[[noreturn]] void refuse_other_use(const Setting& setting) {
+  throw InputError("", setting.key + " " + setting.value,
+                   "this file is for chat or export (llamafactory-cli), and trains nothing",
+                   "give the file of 'llamafactory-cli train', which has do_train");
+}
+
+void read_factory_other_use(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (!is_for_training(all)) {
+    refuse_other_use(setting);
   }
   keys.add_no_effect(setting.key, setting.value, std::string(reasons::kInference));
+}
+
+/// Beside nothing but a model and its adapters it is how llamafactory-cli chat puts texts.
+void read_factory_template(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const Setting* const batch = all.find("per_device_train_batch_size");
+  const bool has_data = all.find("dataset") != nullptr || (batch != nullptr && !batch->is_default);
+  const bool has_use = all.find("export_dir") != nullptr || all.find("infer_backend") != nullptr;
+  if (!is_for_training(all) && !has_data && !has_use) {
+    refuse_other_use(setting);
+  }
+  keys.add_no_effect(setting.key, setting.value, std::string(reasons::kData));
 }
 
 void read_factory_packing(const Setting& setting, const SettingList& all, SourceKeys& keys) {
@@ -204,7 +223,25 @@ void read_factory_fp8(const Setting& setting, const SettingList& all, SourceKeys
   }
 }
 
+/// train/sft/workflow.py trains with do_train alone.
+void read_factory_do_train(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  if (says_no(setting)) {
+    refuse_without_training(setting);
+  }
+  keys.add_no_effect(setting.key, setting.value, "training, as it is here");
+}
+
+/// do_train is off unless it stands there, and so predicts the file that says so.
+void refuse_prediction(const SettingList& all) {
+  const Setting* const predicts = all.find("do_predict");
+  if (all.find("do_train") == nullptr && predicts != nullptr && !says_no(*predicts)) {
+    refuse_without_training(*predicts);
+  }
+}
+
 void finish_factory(const SettingList& all, SourceKeys& keys) {
+  refuse_prediction(all);
   offer({"(framework)", "transformers' Trainer"}, "framework", "trainer", keys);
   offer_fsdp_kind(all, keys);
   note_missing_ranks(all, keys);
@@ -222,6 +259,7 @@ void finish_factory(const SettingList& all, SourceKeys& keys) {
 
 constexpr std::array kFactoryReaders{
     NamedReader{"factory_checkpointing", read_factory_checkpointing},
+    NamedReader{"factory_do_train", read_factory_do_train},
     NamedReader{"factory_fp8", read_factory_fp8},
     NamedReader{"factory_half", read_factory_half},
     NamedReader{"factory_megatron", read_factory_megatron},
@@ -231,6 +269,7 @@ constexpr std::array kFactoryReaders{
     NamedReader{"factory_packing", read_factory_packing},
     NamedReader{"factory_projection", read_factory_projection},
     NamedReader{"factory_stage", read_factory_stage},
+    NamedReader{"factory_template", read_factory_template},
     NamedReader{"factory_trainers_checkpointing", read_factory_trainers_checkpointing},
     NamedReader{"factory_type", read_factory_type},
     NamedReader{"factory_vision", read_factory_vision},

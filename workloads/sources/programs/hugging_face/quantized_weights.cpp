@@ -4,6 +4,7 @@
 // Sources: TRL 1.16 trainer/model_config.py, trainer/utils.py get_quantization_config; axolotl of
 // July 2026 loaders/model.py _set_quantization_config, _configure_embedding_dtypes; LLaMA-Factory
 // model/model_utils/quantization.py; FastChat train_lora.py.
+#include "workloads/sources/programs/hugging_face/axolotl_readers.hpp"
 #include "workloads/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/sources/programs/hugging_face/settings_facts.hpp"
 
@@ -125,7 +126,7 @@ void read_quantization_bit(const Setting& setting, const SettingList& all, Sourc
 }
 
 void offer_axolotl_quantization(const SettingList& all, SourceKeys& keys) {
-  if (!loads_4bit(all) && !is_any_on(all, {"load_in_8bit"})) {
+  if (keeps_4bit_weights_whole(all) || (!loads_4bit(all) && !is_any_on(all, {"load_in_8bit"}))) {
     return;
   }
   if (loads_4bit(all)) {

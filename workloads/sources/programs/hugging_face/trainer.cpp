@@ -6,6 +6,7 @@
 #include <array>
 
 #include "traces/error.hpp"
+#include "workloads/sources/combined_words.hpp"
 #include "workloads/sources/programs/hugging_face/hugging_face.hpp"
 #include "workloads/sources/programs/hugging_face/settings_facts.hpp"
 #include "workloads/sources/rules/program_table.hpp"
@@ -35,6 +36,27 @@ void read_script_lora(const Setting& setting, const SettingList& all, SourceKeys
   read_lora_key(setting, with_switch, keys);
 }
 
+/// Python Fire reads "[q_proj, v_proj]" as a list.
+void read_fire_targets(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  Setting list = setting;
+  std::erase_if(list.value, [](char c) { return std::string_view("[]'\" ").find(c) < 5; });
+  read_script_lora(list, all, keys);
+}
+
+/// The sequences of all ranks; each GPU takes `micro_batch_size` of them at once.
+void read_batch_of_step(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  static_cast<void>(all);
+  offer_whole(setting, kGlobalBatch, keys);
+}
+
+/// finetune.py of alpaca-lora evaluates where some texts are kept apart, with Trainer's own batch.
+void read_validation_set(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  read_evaluation({.key = setting.key,
+                   .value = whole_number(setting.value) == 0 ? "no" : "steps",
+                   .kind = SettingKind::text},
+                  all, keys);
+}
+
 /// LLaVA's scripts: the language model is named, and a tower stands beside it.
 void read_vision_tower(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   static_cast<void>(all);
@@ -52,8 +74,11 @@ void finish_trainer(const SettingList& all, SourceKeys& keys) {
 }
 
 constexpr std::array kScriptReaders{
+    NamedReader{"batch_of_step", read_batch_of_step},
+    NamedReader{"fire_targets", read_fire_targets},
     NamedReader{"micro_batch", read_micro_batch},
     NamedReader{"script_lora", read_script_lora},
+    NamedReader{"validation_set", read_validation_set},
     NamedReader{"vision_tower", read_vision_tower},
 };
 
@@ -74,6 +99,12 @@ const Program& seq2seq_scripts() {
 const Program& own_scripts() {
   static const Program kProgram =
       program_of_facts("own_scripts", {kScriptReaders, hugging_face_readers()}, finish_trainer);
+  return kProgram;
+}
+
+const Program& alpaca_lora() {
+  static const Program kProgram =
+      program_of_facts("alpaca_lora", {kScriptReaders, hugging_face_readers()}, finish_trainer);
   return kProgram;
 }
 

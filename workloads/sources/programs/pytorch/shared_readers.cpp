@@ -26,6 +26,7 @@ constexpr std::array kSharedTorchtitanReaders{
     NamedReader{"reshard", read_reshard},
     NamedReader{"rotation", read_rotation},
     NamedReader{"schedule", read_schedule},
+    NamedReader{"data_parallel_type", read_data_parallel_type},
     NamedReader{"shards", read_shards},
     NamedReader{"stage_layers", read_stage_layers},
     NamedReader{"tensor_parallel", read_tensor_parallel},

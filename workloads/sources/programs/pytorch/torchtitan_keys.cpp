@@ -94,6 +94,7 @@ bool has_unit_ends(const SettingList& all) {
 
 bool is_of_2024(const SettingList& all) {
   return all.find("training.data_parallel_shard_degree") != nullptr ||
+         all.find("training.data_parallel_degree") != nullptr ||
          all.find("optimizer.fused") != nullptr || all.find("training.warmup_steps") != nullptr;
 }
 
@@ -172,6 +173,18 @@ void read_shards(const Setting& setting, const SettingList& all, SourceKeys& key
     offer(setting, "dp", std::to_string(copies), keys);
   } else {
     offer(setting, "dp", std::to_string(copies * shards), keys);
+  }
+}
+
+/// Until October 2024 all data-parallel ranks either shared the model or repeated it
+/// (parallelisms/parallelize_llama.py).
+void read_data_parallel_type(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const Setting* const degree = all.find("training.data_parallel_degree");
+  if (setting.value == "fsdp" || (degree != nullptr && degree->value == "1")) {
+    keys.add_no_effect(setting.key, setting.value, "as it is here");
+  } else {
+    offer(setting, "dp-kind", setting.value, keys);
+    offer(setting, "bucket-cap-mb", "100", keys);
   }
 }
 

@@ -32,6 +32,7 @@ void read_own_attention(const Setting& setting, const SettingList& all, SourceKe
 void read_converters(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_recipe(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_checkpointing(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_data_parallel_type(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_shards(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_copies(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_tensor_parallel(const Setting& setting, const SettingList& all, SourceKeys& keys);

@@ -176,3 +176,52 @@ TEST_CASE("trainer: weight decay takes memory where an optimizer adds it to the 
   CHECK(decay("--weight_decay 0.1 --optim adamw_torch").fate == KeyFate::no_effect);
   CHECK(decay("--weight_decay 0.1").fate == KeyFate::no_effect);
 }
+
+// axolotl of July 2026, loaders/model.py: BitsAndBytesConfig for adapter qlora alone, and fp32 of
+// all 16-bit weights by PEFT's preparation. moeru-ai/Moeru-Llama-3-8B lora.yml was simulated in 4
+// bits.
+TEST_CASE("axolotl: weights in 4 bits come with adapter qlora", "[plan][sources]") {
+  const auto file = [](const std::string& adapter) {
+    return file_of(
+        "base_model: meta-llama/Llama-2-7b\nload_in_4bit: true\nlora_r: 16\nbf16: true\n"
+        "adapter: " +
+        adapter + "\n");
+  };
+  CHECK(option_of(file("qlora"), "quantize") == "nf4");
+  CHECK(option_of(file("qlora"), "precision") == "bf16+amp");
+  const PlanSource lora = file("lora");
+  CHECK(option_of(lora, "quantize") == "-");
+  CHECK(option_of(lora, "precision") == "amp-bf16");
+  CHECK(row_of(lora, "load_in_4bit").sign == MemorySign::less);
+}
+
+// accelerate 1.15, utils/dataclasses.py set_mixed_precision: the type is the program's own where
+// the file has no section for it. chats-bug/jsr-config deep_config.json was simulated in fp32.
+TEST_CASE("DeepSpeed: a file that its program fills in leaves the type open", "[plan][sources]") {
+  const std::string file =
+      "zero_optimization:\n  stage: 2\noptimizer:\n  type: AdamW\ntrain_batch_size: ";
+  CHECK(row_of(file_of(file + "auto\n"), "(precision)").lacks == "precision");
+  const PlanSource own = file_of(file + "8\ntrain_micro_batch_size_per_gpu: 1\n");
+  CHECK(std::ranges::find(own.keys, "(precision)", &SourceKey::key) == own.keys.end());
+  const PlanSource told = file_of(file + "auto\nbf16:\n  enabled: true\n");
+  CHECK(std::ranges::find(told.keys, "(precision)", &SourceKey::key) == told.keys.end());
+}
+
+// yuhkalhic/AI4MED examples/train_qlora/llama3_lora_sft_aqlm.yaml: two bits were 16 without a word.
+TEST_CASE("models: copies that another library has quantised are told", "[plan][sources]") {
+  const auto file = [](const std::string& model) {
+    return file_of(
+        "stage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: a\ndataset: b\n"
+        "output_dir: c\nmodel_name_or_path: " +
+        model + "\n");
+  };
+  const auto is_told = [](const PlanSource& source) {
+    return std::ranges::any_of(source.keys, [](const SourceKey& key) {
+      return key.key == "model_name_or_path" && key.fate == KeyFate::not_supported &&
+             key.sign == MemorySign::less;
+    });
+  };
+  CHECK(is_told(file("ISTA-DASLab/Meta-Llama-3-8B-Instruct-AQLM-2Bit-1x16")));
+  CHECK(is_told(file("TechxGenus/Meta-Llama-3-8B-Instruct-GPTQ")));
+  CHECK_FALSE(is_told(file("meta-llama/Meta-Llama-3-8B-Instruct")));
+}
