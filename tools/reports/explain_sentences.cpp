@@ -80,10 +80,11 @@ std::string session_line(const OpenSession& session) {
                   session.is_capture ? "a CUDA graph was being captured" : "requests were served",
                   session.pool.capture, session.pool.user);
   if (session.holds_back) {
-    line += fmt::format(
-        ": until it ends, PyTorch gives no cached memory back and waits for no stream; {} of the "
-        "common pools, free in whole segments, stayed out of reach",
-        to_iec(session.returnable));
+    line += ": until it ends, PyTorch gives no cached memory back and waits for no stream";
+  }
+  if (session.holds_back && session.returnable > Bytes{}) {
+    line += fmt::format("; {} of the common pools, free in whole segments, stayed out of reach",
+                        to_iec(session.returnable));
   }
   return line;
 }
