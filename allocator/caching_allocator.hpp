@@ -110,10 +110,18 @@ class CachingAllocator {
   PoolCall end_pool(PoolId id);
   PoolCall release_pool(PoolId id);
 
-  [[nodiscard]] bool has_private_pools() const { return !private_pools_.empty(); }
-
   /// The common pools first, then the private ones by their ids.
   [[nodiscard]] std::vector<PoolHolding> holdings() const;
+
+  /// Makes the holdings of now those of marked_holdings(). Takes no time, however many pools there
+  /// are: each keeps what it held when it changes next.
+  void mark_holdings() {
+    ++mark_;
+    held_at_mark_ = held_;
+  }
+
+  /// As holdings(), at the last mark. Pools that held nothing may be missing.
+  [[nodiscard]] std::vector<PoolHolding> marked_holdings() const;
 
   /// Returns the cached memory of a pool that has no users any more, and of no other.
   void empty_pool(PoolId id);
@@ -318,7 +326,18 @@ class CachingAllocator {
   DecisionListener* listener_ = nullptr;
   BlockStore blocks_;
   PoolPair default_pools_{PoolId{}};
+
+  struct KeptHolding {
+    std::uint64_t mark = 0;  ///< since which the pool has changed
+    Bytes held;              ///< before
+  };
+
+  void resize_private_pool(PoolId owner, Bytes held);
+
   std::map<PoolId, PrivatePool> private_pools_;
+  std::map<PoolId, KeptHolding> kept_holdings_;  ///< also of pools that are gone
+  std::uint64_t mark_ = 1;
+  Bytes held_at_mark_;
   std::vector<PoolId> freeable_;  ///< in the order of their release
   std::vector<PoolId> sessions_;  ///< open pools, oldest first
   std::vector<ExpandableSegment> expandable_;

@@ -62,6 +62,26 @@ PoolCall CachingAllocator::release_pool(PoolId id) {
   return PoolCall::ok;
 }
 
+void CachingAllocator::resize_private_pool(PoolId owner, Bytes held) {
+  PrivatePool& pool = private_pools_.at(owner);
+  KeptHolding& kept = kept_holdings_[owner];
+  if (kept.mark != mark_) {
+    kept = {.mark = mark_, .held = pool.held};
+  }
+  pool.held = held;
+}
+
+std::vector<PoolHolding> CachingAllocator::marked_holdings() const {
+  std::vector<PoolHolding> all{{PoolId{}, held_at_mark_}};
+  for (const auto& [id, kept] : kept_holdings_) {
+    const auto pool = private_pools_.find(id);
+    const Bytes now = pool == private_pools_.end() ? Bytes{} : pool->second.held;
+    all.push_back({id, kept.mark == mark_ ? kept.held : now});
+    all.front().reserved -= all.back().reserved;
+  }
+  return all;
+}
+
 std::vector<PoolHolding> CachingAllocator::holdings() const {
   std::vector<PoolHolding> all{{PoolId{}, held_}};
   for (const auto& [id, pool] : private_pools_) {

@@ -196,7 +196,7 @@ void CachingAllocator::account_new_memory(const Block& block, Bytes size) {
   stats_.increase(Stat::reserved_bytes, pool.kind, size);
   ++stats_.counters.num_device_alloc;
   if (pool.is_private()) {
-    private_pools_.at(pool.owner).held += size;
+    resize_private_pool(pool.owner, private_pools_.at(pool.owner).held + size);
   }
 }
 
@@ -206,7 +206,7 @@ void CachingAllocator::account_released_memory(const Block& block, Bytes size) {
   stats_.decrease(Stat::reserved_bytes, pool.kind, size);
   ++stats_.counters.num_device_free;
   if (pool.is_private()) {
-    private_pools_.at(pool.owner).held -= size;
+    resize_private_pool(pool.owner, private_pools_.at(pool.owner).held - size);
   }
 }
 

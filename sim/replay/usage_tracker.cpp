@@ -23,9 +23,8 @@ Bytes allocated_in(const MapSegment& segment) {
 
 }  // namespace
 
-std::vector<PoolShare> pool_shares(std::span<const PoolHolding> at_peak, Bytes peak,
-                                   const MemoryMap& final) {
-  std::vector<PoolShare> pools{PoolShare{.owner = PoolId{}, .at_peak = peak}};
+std::vector<PoolShare> pool_shares(std::span<const PoolHolding> at_peak, const MemoryMap& final) {
+  std::vector<PoolShare> pools;
   for (const PoolHolding& holding : at_peak) {
     share_of(holding.owner, pools).at_peak = holding.reserved;
   }
@@ -58,17 +57,14 @@ Usage usage_of(const Statistics& statistics) {
           statistics.current_bytes(Stat::reserved_bytes)};
 }
 
-UsageTracker::UsageTracker(const CachingAllocator& allocator) : allocator_(&allocator) {
+UsageTracker::UsageTracker(CachingAllocator& allocator) : allocator_(&allocator) {
   note_highest(usage_of(allocator.statistics()));
 }
 
 void UsageTracker::note_highest(const Usage& now) {
   highest_reserved_ = now.reserved;
   at_peak_reserved_ = now;
-  at_peak_by_pool_.clear();
-  if (allocator_->has_private_pools()) {
-    at_peak_by_pool_ = allocator_->holdings();
-  }
+  allocator_->mark_holdings();
 }
 
 void UsageTracker::observe() {
@@ -100,7 +96,7 @@ void UsageTracker::finish(ReplayResult& result) {
   result.at_peak_reserved = at_peak_reserved_;
   result.final = usage_of(allocator_->statistics());
   result.map = allocator_->memory_map();
-  result.pools = pool_shares(at_peak_by_pool_, highest_reserved_, result.map);
+  result.pools = pool_shares(allocator_->marked_holdings(), result.map);
   result.timeline = std::move(timeline_);
 }
 

@@ -14,7 +14,7 @@ namespace highwater {
 class UsageTracker {
  public:
   /// The state right now is the first one; `allocator` must outlive the tracker.
-  explicit UsageTracker(const CachingAllocator& allocator);
+  explicit UsageTracker(CachingAllocator& allocator);
 
   /// To be called after every operation.
   void observe();
@@ -35,17 +35,14 @@ class UsageTracker {
   void raise_peaks();
   void note_highest(const Usage& now);
 
-  const CachingAllocator* allocator_;
+  CachingAllocator* allocator_;
   Usage peak_;
   Usage at_peak_reserved_;
   Bytes highest_reserved_;
-  std::vector<PoolHolding> at_peak_by_pool_;  ///< empty: there were no private pools then
   Timeline timeline_;
 };
 
-/// `at_peak` is empty where there were no private pools at the highest reserved, `peak`.
-std::vector<PoolShare> pool_shares(std::span<const PoolHolding> at_peak, Bytes peak,
-                                   const MemoryMap& final);
+std::vector<PoolShare> pool_shares(std::span<const PoolHolding> at_peak, const MemoryMap& final);
 
 /// The current values of the four curves.
 Usage usage_of(const Statistics& statistics);

@@ -62,6 +62,24 @@ TEST_CASE("replay: bytes are counted by pool, at the peak and at the end", "[sim
   CHECK(private_share(result.pools).at_peak == 36_MiB);
 }
 
+TEST_CASE("replay: a pool that is gone has what it held at the peak, later ones nothing",
+          "[sim][replay]") {
+  const ReplayResult result =
+      replay(test::parse_text("conf \npool_begin 7\na 1 31457280 0\npool_end 7\npool_begin 8\na 2 "
+                              "20971520 0\npool_end 8\na 3 41943040 0\nf 1\npool_release 7\nc\n"
+                              "pool_begin 9\na 4 20971520 0\npool_end 9\n"),
+             with(""));
+  REQUIRE(result.peak.reserved == 90_MiB);
+  REQUIRE(result.pools.size() == 4);
+  const Bytes at_peak[] = {40_MiB, 30_MiB, 20_MiB, 0_B};
+  const Bytes final[] = {40_MiB, 0_B, 20_MiB, 20_MiB};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(result.pools[i].at_peak == at_peak[i]);
+    CHECK(result.pools[i].final == final[i]);
+  }
+}
+
 TEST_CASE("replay: without private pools all bytes are the common pools'", "[sim][replay]") {
   const ReplayResult result = replay(test::parse_text(kSawtooth), with(""));
   REQUIRE(result.pools.size() == 1);

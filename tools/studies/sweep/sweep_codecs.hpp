@@ -25,7 +25,7 @@ struct FieldCodec {
 
 struct ReplayResultFields {
   static auto of(auto& r) {
-    return std::tie(r.peak, r.at_peak_reserved, r.final, r.counts, r.fragmentation, r.ooms,
+    return std::tie(r.peak, r.at_peak_reserved, r.final, r.pools, r.counts, r.fragmentation, r.ooms,
                     r.operations, r.operations_repeated, r.refused_empty_caches);
   }
 };
