@@ -560,11 +560,11 @@ TEST_CASE("chance: lengths that have no end are refused early", "[cli][chance]")
 // vaijsc/keallm script/train_sft_keallm_2.sh: torchrun starts one process, and "the number of GPUs;
 // give --dp" was among the keys left out.
 TEST_CASE("from: a launcher that starts one process counts the GPUs", "[cli][from]") {
-  const CommandRun result =
-      run({"simulate", "--steps", "1", "--format", "json", "--from",
-           "torchrun --nproc_per_node 1 src/train.py --stage sft --do_train true "
-           "--model_name_or_path gpt2 --finetuning_type full --template a --dataset b --output_dir "
-           "c --per_device_train_batch_size 1 --cutoff_len 64 --bf16 true --fsdp full_shard"});
+  const std::string line =
+      "torchrun --nproc_per_node 1 src/train.py --stage sft --do_train true --model_name_or_path "
+      "gpt2 --finetuning_type full --template a --dataset b --output_dir c "
+      "--per_device_train_batch_size 1 --cutoff_len 64 --bf16 true --fsdp full_shard";
+  const CommandRun result = run({"simulate", "--steps", "1", "--format", "json", "--from", line});
   CHECK(result.out.find("left_out") != std::string::npos);
   CHECK(result.out.find("(gpus)") == std::string::npos);
 }
