@@ -52,8 +52,8 @@ TEST_CASE("captures: replay and explain say what private pools hold", "[cli][cap
   CHECK_THAT(run({"replay", file}).out, Contains(line));
   CHECK_THAT(run({"explain", file}).out, Contains(line));
   CHECK_THAT(run({"replay", kEdits + "none-torch2.15.hwt.xz"}).out, !Contains("private pools:"));
-  for (const std::string command : {"replay", "explain"}) {
-    const json::object answer = json_of(command + " " + file);
+  for (const std::string& command : {"replay " + file, "explain " + file}) {
+    const json::object answer = json_of(command);
     const json::array& pools = answer.at("devices").at(0).at("pools").as_array();
     REQUIRE(pools.size() == 5);  // the common ones and four captures
     std::int64_t all = 0;

@@ -21,8 +21,8 @@ bool has_lora(const TrainingPlan& plan) {
 /// A way of writing, where it is met, and whether it is worth the seconds that PyTorch takes.
 struct CommonSpelling {
   Spelling spelling;
-  bool (*is_met)(const TrainingPlan& plan);
-  bool by_torch;
+  bool (*is_met)(const TrainingPlan& plan) = nullptr;
+  bool by_torch = false;
 };
 
 /// Scripts of transformers' documents have the first, tutorials of PyTorch the second, and many
