@@ -320,13 +320,7 @@ class CachingAllocator {
     Bytes held;                  ///< bytes of segments and mapped ranges
   };
 
-  Device* device_;
-  Settings settings_;
-  const VersionPreset* version_;
-  DecisionListener* listener_ = nullptr;
-  BlockStore blocks_;
-  PoolPair default_pools_{PoolId{}};
-
+  /// What a pool held at a mark.
   struct KeptHolding {
     std::uint64_t mark = 0;  ///< since which the pool has changed
     Bytes held;              ///< before
@@ -334,6 +328,12 @@ class CachingAllocator {
 
   void resize_private_pool(PoolId owner, Bytes held);
 
+  Device* device_;
+  Settings settings_;
+  const VersionPreset* version_;
+  DecisionListener* listener_ = nullptr;
+  BlockStore blocks_;
+  PoolPair default_pools_{PoolId{}};
   std::map<PoolId, PrivatePool> private_pools_;
   std::map<PoolId, KeptHolding> kept_holdings_;  ///< also of pools that are gone
   std::uint64_t mark_ = 1;

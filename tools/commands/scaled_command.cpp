@@ -133,7 +133,7 @@ ScaledRequest scaled_request(const po::variables_map& values, const std::string&
   return request;
 }
 
-/// "--grad-accum=4" has the name "grad-accum"; empty for what is no option.
+/// "grad-accum" of "--grad-accum=4"; empty if the argument does not begin with two dashes.
 std::string option_name(const std::string& argument) {
   constexpr std::string_view kDashes = "--";
   return argument.starts_with(kDashes)
