@@ -6,6 +6,7 @@
 
 #include "sim/edits/captures.hpp"
 #include "sim/edits/steps_of_run.hpp"
+#include "traces/workspace_names.hpp"
 
 namespace highwater {
 namespace {
@@ -65,6 +66,20 @@ bool uses_streams(const RequestTrace& trace) {
   return false;
 }
 
+/// The stacks whose block is a workspace of cuDNN's.
+SiteSet cudnn_workspaces(const RequestTrace& trace) {
+  const StackTable& stacks = trace.tables.stacks;
+  SiteSet sites;
+  sites.stacks.resize(stacks.stack_count());
+  for (std::size_t i = 0; i < sites.stacks.size(); ++i) {
+    const auto frames = stacks.stack(StackId{i});
+    sites.stacks[i] =
+        !frames.empty() &&
+        trace.tables.strings[stacks.frame(frames.front()).function].starts_with(kCudnnWorkspace);
+  }
+  return sites;
+}
+
 }  // namespace
 
 std::vector<NamedEdit> candidate_edits(const RequestTrace& trace, std::size_t older_events) {
@@ -88,6 +103,12 @@ std::vector<NamedEdit> candidate_edits(const RequestTrace& trace, std::size_t ol
                           "one pool and one stream for the captures of all graphs",
                           ArrangeCaptures{.pools = ArrangeCaptures::Pools::one,
                                           .streams = ArrangeCaptures::Streams::one}});
+  }
+  if (SiteSet sites = cudnn_workspaces(trace); std::ranges::count(sites.stacks, true) > 0) {
+    candidates.push_back({fmt::format("scale:site={},by=0", kCudnnWorkspace),
+                          "no workspaces of cuDNN, the most that channels_last, "
+                          "torch.backends.cudnn.deterministic or another attention can save",
+                          ScaleSizes{std::move(sites), 0}});
   }
   return candidates;
 }

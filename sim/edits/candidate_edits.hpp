@@ -17,7 +17,8 @@ struct NamedEdit {
 };
 
 /// The most that is alive at once, asked for at the start; empty_cache at the ends of steps; no
-/// record_stream; one pool for the captures of CUDA graphs.
+/// record_stream; one pool for the captures of CUDA graphs; no workspaces of cuDNN, which depend on
+/// the memory format and on what PyTorch lets it choose.
 std::vector<NamedEdit> candidate_edits(const RequestTrace& trace, std::size_t older_events);
 
 }  // namespace highwater

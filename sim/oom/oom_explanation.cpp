@@ -105,8 +105,8 @@ class Explainer {
     try_settings();
     if (!is_shortage()) {
       try_empty_cache_before_session();
-      try_edits(older_events);
     }
+    try_edits(older_events);
     try_freed_blocks();
     try_more_memory();
   }
@@ -208,7 +208,7 @@ class Explainer {
   /// Changes of the program; kept are those that serve the request.
   void try_edits(std::size_t older_events) {
     for (const NamedEdit& candidate : candidate_edits(*trace_, older_events)) {
-      if (has_tried_streams() && std::holds_alternative<DropRecordStreams>(candidate.edit)) {
+      if (!may_help(candidate.edit)) {
         continue;
       }
       EditedRun run{copy_of(*trace_), older_events};
@@ -221,6 +221,14 @@ class Explainer {
         explanation_->counterfactuals.push_back(std::move(trial));
       }
     }
+  }
+
+  /// A shortage ends only with fewer bytes alive.
+  [[nodiscard]] bool may_help(const Edit& edit) const {
+    if (is_shortage()) {
+      return std::holds_alternative<ScaleSizes>(edit);
+    }
+    return !(has_tried_streams() && std::holds_alternative<DropRecordStreams>(edit));
   }
 
   [[nodiscard]] bool has_tried_streams() const {

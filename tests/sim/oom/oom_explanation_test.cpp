@@ -130,6 +130,23 @@ TEST_CASE("explain: enough is free, but nowhere in one piece", "[sim][explain]")
   CHECK(freed->freed.bytes == 20_MiB);
 }
 
+TEST_CASE("explain: a workspace of cuDNN's is what does not fit", "[sim][explain]") {
+  const std::string sites =
+      "conf \nframe 0 0 operator\tcuDNN workspace (convolution)\nframe 1 1 a.py\tconv\n"
+      "stack 1 0 1\nstack 2 1\n";
+  const OomExplanation e = explain_text(
+      sites + alloc("image", 30, "0 @2") + alloc("w", 60, "0 @1") + "f w\n", on_device(60_MiB));
+  const Counterfactual* without = find(e, Kind::edit);
+  REQUIRE(without != nullptr);
+  CHECK(without->edit == "scale:site=cuDNN workspace,by=0");
+  CHECK(without->survives);
+  CHECK(without->peak->reserved == 30_MiB);
+  // The same block of the program's own is not one.
+  const OomExplanation own = explain_text(
+      sites + alloc("image", 30, "0 @2") + alloc("w", 60, "0 @2") + "f w\n", on_device(60_MiB));
+  CHECK(find(own, Kind::edit) == nullptr);
+}
+
 TEST_CASE("explain: free memory of another stream", "[sim][explain]") {
   // 50 of 60 MiB are free, for stream 0 alone; 40 on the device.
   const OomExplanation e =

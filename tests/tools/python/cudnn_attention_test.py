@@ -19,7 +19,8 @@ import sys
 
 import cudnn_workspaces_test as convolutions
 
-GPUS = ("A100", "H100", "H200", "B200")
+# The families of NVIDIA's kernels (kernels_of() of cudnn_attention.cpp)
+GPUS = {"A100": "ampere", "L40S": "ampere", "RTX5090": "ampere", "H100": "hopper", "H200": "hopper", "B200": "blackwell", "B300": "blackwell"}
 # Beside cuDNN's folder: the wheels of CUDA 13 and 12
 COMPILERS = ("../../cu13/lib/libnvrtc.so.13", "../../cuda_nvrtc/lib/libnvrtc.so.12")
 FRONTEND = "import importlib.util, sys; sys.exit(importlib.util.find_spec('cudnn') is None)"
@@ -42,7 +43,7 @@ def shapes(count, seed):
 
 def fits(gpu, shape):
     """Whether the GPU has a kernel for so many channels (check_cudnn_tensor_shapes of sdp_utils.cpp)."""
-    return shape[5] <= (256 if gpu != "A100" else 128)
+    return shape[5] <= (128 if GPUS[gpu] == "ampere" else 256)
 
 
 # ---- under the fake device
@@ -160,15 +161,15 @@ def rounded_up(value, multiple):
 def by_rule(gpu, shape):
     batch, heads, kv_heads, queries, keys, channels, values, dropout, _ = shape
     planes = batch * heads
-    is_wide = gpu == "B200" and channels == 256
+    is_wide = GPUS[gpu] == "blackwell" and channels == 256
     frontend = planes * queries * ((0 if is_wide else channels) + 1) * 4
     expanded = lambda size: 0 if heads == kv_heads else sum(  # noqa: E731
         rounded_up(planes * keys * width * size, 128) for width in (channels, values))
     query = planes * rounded_up(queries, 8) * channels * 4
     mask = planes * rounded_up(queries, 128) * rounded_up(keys, 128) // 8
-    if gpu.startswith("H"):
+    if GPUS[gpu] == "hopper":
         return 256, frontend + expanded(2) + 256
-    if gpu == "A100":
+    if GPUS[gpu] == "ampere":
         return 0, frontend + expanded(2) + query + 128
     more = expanded(4) if is_wide else mask if dropout else query if keys <= 128 and channels <= 128 else 0
     wanted = expanded(2) + more

@@ -20,7 +20,9 @@ SKIPPED = 4
 PLACE = "import sys, glob; print(next(iter(p for e in sys.path for p in glob.glob(e + '/nvidia/cudnn/lib/libcudnn.so.9')), ''))"
 # deviceVer, multiprocessors, memory, L2 in MiB, shared memory of a block in KiB, clocks in MHz
 GPUS = {"A100": (800, 108, 84987084800, 40, 163, 1410, 1593), "H100": (900, 132, 84943044608, 50, 227, 1980, 2619),
-        "H200": (900, 132, 150754820096, 50, 227, 1980, 3201), "B200": (1000, 148, 191503532032, 126, 227, 1410, 1593)}
+        "H200": (900, 132, 150754820096, 50, 227, 1980, 3201), "B200": (1000, 148, 191503532032, 126, 227, 1410, 1593),
+        "B300": (1030, 148, 287411535872, 126, 227, 1410, 1593), "L40S": (890, 142, 47803531264, 96, 99, 2520, 9001),
+        "RTX5090": (1200, 170, 33677180928, 96, 99, 2407, 14001)}
 TYPES = {"fp32": 0, "tf32": 0, "fp16": 2, "bf16": 9}  # cudnnDataType_t
 
 
@@ -209,7 +211,7 @@ class Library:
 def recorded(options, gpu, call):
     """What `call`, an expression of this folder's tests, gives in a PyTorch that is recorded."""
     version, multiprocessors, memory, l2, shared, clock, memory_clock = GPUS[gpu]
-    described = (f"name={gpu};major={version // 100};minor=0;multiprocessors={multiprocessors};memory={memory};clock={clock};"
+    described = (f"name={gpu};major={version // 100};minor={version // 10 % 10};multiprocessors={multiprocessors};memory={memory};clock={clock};"
                  f"memory_clock={memory_clock}")
     environment = {**os.environ, "FAKE_CUDA_GPU": described, "PYTHONPATH": str(ROOT / "tools/python/recorder"),
                    "HIGHWATER_RECORD_STATUS": os.devnull, "HIGHWATER_RECORD_OUTPUT": os.devnull,
