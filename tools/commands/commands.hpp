@@ -40,6 +40,9 @@ ExitCode run_merge(const Arguments& arguments, std::ostream& out);
 ExitCode run_convert(const Arguments& arguments, std::ostream& out);
 ExitCode run_diff(const Arguments& arguments, std::ostream& out);
 ExitCode run_validate(const Arguments& arguments, std::ostream& out);
+ExitCode run_gpus(const Arguments& arguments, std::ostream& out);
+ExitCode run_completion(const Arguments& arguments, std::ostream& out);
+ExitCode run_manual(const Arguments& arguments, std::ostream& out);
 ExitCode run_schema(const Arguments& arguments, std::ostream& out);
 ExitCode run_conformance_command(const Arguments& arguments, std::ostream& out);
 

@@ -12,6 +12,7 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/json/indented.hpp"
+#include "tools/reports/catalog/gpu_report.hpp"
 #include "tools/reports/explain_report.hpp"
 #include "tools/reports/replay_output.hpp"
 #include "tools/reports/simulate/simulate_report.hpp"
@@ -28,9 +29,9 @@ struct MadeSchema {
   boost::json::object (*make)();
 };
 
-constexpr std::array kMadeSchemas{MadeSchema{"explain", explain_schema},
-                                  MadeSchema{"replay", replay_schema},
-                                  MadeSchema{"simulate", simulation_schema}};
+constexpr std::array kMadeSchemas{
+    MadeSchema{"explain", explain_schema}, MadeSchema{"gpus", gpus_schema},
+    MadeSchema{"replay", replay_schema}, MadeSchema{"simulate", simulation_schema}};
 
 std::vector<std::string_view> commands_with_schema() {
   std::vector<std::string_view> names;

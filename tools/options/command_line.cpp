@@ -32,6 +32,12 @@ std::optional<std::string> package_of(const std::string& option) {
                                                                   : std::nullopt;
 }
 
+/// "F" of "F (=table)", which has the default behind it.
+std::string argument_name(const po::value_semantic& value) {
+  const std::string name = value.name();
+  return name.substr(0, name.find(" ("));
+}
+
 /// `auto` is the release that is installed.
 void find_installed_releases(po::parsed_options& parsed) {
   for (po::option& option : parsed.options) {
@@ -250,6 +256,8 @@ std::vector<OptionSummary> OptionParser::summaries() const {
   for (const auto& option : options_.options()) {
     const po::value_semantic& value = *option->semantic();
     all.push_back({.name = option->long_name(),
+                   .value = value.max_tokens() > 0 ? argument_name(value) : "",
+                   .help = option->description(),
                    .has_value = value.max_tokens() > 0,
                    .is_output = names_output(value)});
   }

@@ -35,6 +35,9 @@ enum class ExitCode : int { ok = 0, exceeded = 1, usage = 2, bad_input = 3, inte
 /// Whether `merge` may carry out a command that the parts of a run name.
 enum class Merging : bool { refused, allowed };
 
+/// The headings of `highwater --help`, in its order.
+enum class CommandGroup { plans, recordings, either, files, checks };
+
 /// One command: `highwater NAME ...`.
 struct Command {
   std::string_view name;
@@ -42,12 +45,15 @@ struct Command {
   std::string_view description;  ///< one line
   std::string_view example;
   ExitCode (*run)(const Arguments& arguments, std::ostream& out);
+  CommandGroup group = CommandGroup::checks;
   Merging merging = Merging::refused;
 };
 
-/// An option of a command, for tests that try all of them.
+/// An option of a command, for completions, the manual page, and tests that try all of them.
 struct OptionSummary {
   std::string name;
+  std::string value = {};  ///< what --help calls it; empty: takes none
+  std::string help = {};   ///< one line
   bool has_value = false;
   bool is_output = false;  ///< its value is a file to write (output_option.hpp)
 };

@@ -137,6 +137,7 @@ Table replay_lines(const std::vector<DeviceReplay>& replays) {
 
 void add_replay(const DeviceReplay& replay, Report& report) {
   add_first_line(replay, report);
+  report.paragraph(fmt::format("Device {}: {}", replay.device, replay_verdict(replay)));
   report.text(decision_lines(replay));
   MetricList metrics = replay_metrics(replay);
   metrics.title = fmt::format("Device {}", replay.device);

@@ -82,6 +82,24 @@ boost::json::object replay_json(const DeviceReplay& replay) {
   return object_json(ListedReplay{&replay});
 }
 
+std::string replay_verdict(const DeviceReplay& replay) {
+  const ReplayResult& result = replay.result;
+  if (!result.ooms.empty()) {
+    const OomRecord& first = result.ooms.front();
+    return fmt::format("OUT OF MEMORY at operation {}: {} requested, {} in use, {} reserved{}",
+                       first.operation, to_iec(first.account.requested),
+                       to_iec(first.account.active), to_iec(first.account.reserved),
+                       result.counts.ooms > 1
+                           ? fmt::format("; {} requests failed in all", result.counts.ooms)
+                           : "");
+  }
+  const std::string available =
+      replay.capacity ? fmt::format(" of {} available", to_iec(*replay.capacity)) : "";
+  return fmt::format("{} reserved at most{}, {} of it in use at that moment",
+                     to_iec(result.peak.reserved), available,
+                     to_iec(result.at_peak_reserved.active));
+}
+
 std::string private_pools_line(const ReplayResult& result) {
   const PrivateShare share = private_share(result.pools);
   if (share.at_peak == Bytes{} && share.final == Bytes{}) {

@@ -24,6 +24,9 @@ std::vector<std::string> replay_notes(const DeviceReplay& replay);
 /// Those that people read below the numbers; that a what-if is uncertain is the first line of all.
 std::vector<std::string> notes_below(const DeviceReplay& replay);
 
+/// The answer in one sentence: how much was reserved at most, or which request failed.
+std::string replay_verdict(const DeviceReplay& replay);
+
 /// "reserved by private pools: 2.21 GiB of the peak, 2.21 GiB at the end"; empty: there are none.
 std::string private_pools_line(const ReplayResult& result);
 

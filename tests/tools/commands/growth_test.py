@@ -10,6 +10,7 @@ PART is one of the PARTS below, or all. With NAMEs, cases whose name contains on
 
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -468,7 +469,8 @@ PLANS = [
 PARTS = {"readers": READERS, "runs": RUNS, "fleet": FLEET, "plans": PLANS}
 
 # Commands whose work is another program's, or the same whatever they are given.
-WITHOUT_INPUT = {"record": "runs a script under its own PyTorch", "schema": "prints a fixed text"}
+WITHOUT_INPUT = {"record": "runs a script under its own PyTorch", "schema": "prints a fixed text", "gpus": "prints a fixed table",
+                 "completion": "prints a fixed text", "manual": "prints a fixed text"}
 
 
 # --- measuring -------------------------------------------------------------------------------------
@@ -514,8 +516,7 @@ def info_beside_replay(lab):
 
 def commands(lab):
     text = subprocess.run([lab.highwater, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    listed = text.split("Commands:\n")[1].split("\n\n")[0]
-    return [line.split()[0] for line in listed.splitlines()]
+    return re.findall(r"^  ([a-z]+)  +\S", text.split("Version presets")[0], re.MULTILINE)
 
 
 def commands_without_case(lab):

@@ -180,8 +180,7 @@ class Watched:
 
 def all_commands():
     help_text = subprocess.run([HIGHWATER, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    listed = help_text.split("Commands:\n")[1].split("\n\n")[0]
-    return [line.split()[0] for line in listed.splitlines() if re.match(r"  [a-z]", line)]
+    return re.findall(r"^  ([a-z]+)  +\S", help_text.split("Version presets")[0], re.MULTILINE)
 
 
 def lines_of(folder):
@@ -210,7 +209,7 @@ def lines_of(folder):
     lines["validate"] += [("validate", folder.grid), ("validate", "--recorded", "."), ("validate", "--reference", folder.grid)]
     lines["scan"] = [("scan", "."), ("scan", ".", "--html", out / "scan.html"), ("scan", ".", "--journal", folder.journal, "--resume")]
     lines["merge"] = [("merge", file) for file in (*folder.parts, folder.journal)]
-    lines["schema"] = [("schema", "replay")]
+    lines |= {"schema": [("schema", "replay")], "gpus": [("gpus",)], "completion": [("completion", "bash")], "manual": [("manual",)]}
     lines["record"] = []
     return lines
 

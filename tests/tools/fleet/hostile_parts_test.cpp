@@ -207,13 +207,14 @@ TEST_CASE("every option of these commands is listed as a value, or refused") {
     }
     const std::vector<OptionSummary> options = options_of(command);
     CHECK(options.size() >= 10);
-    for (const auto& [name, has_value, is_output] : options) {
+    for (const OptionSummary& option : options) {
+      const std::string& name = option.name;
       if (contains(options_of_values(), name) || find_option(name) != nullptr) {
         continue;
       }
       INFO(command.name << " --" << name << ": a value, or does it name a file or a program?");
-      const CommandRun result =
-          merged(folder, {std::string(command.name), "--" + name + (has_value ? "=1/1" : "")});
+      const CommandRun result = merged(
+          folder, {std::string(command.name), "--" + name + (option.has_value ? "=1/1" : "")});
       CHECK(result.code == ExitCode::bad_input);
       CHECK(result.out.empty());
     }

@@ -27,7 +27,7 @@ from highwater.deepspeed import (
 )
 from highwater._parameters import parameters
 from highwater.jobs import scan, validate
-from highwater.plans import chance, estimate, export, models, plan, simulate, solve, sweep
+from highwater.plans import chance, estimate, export, gpus, models, plan, simulate, solve, sweep
 from highwater.recording import Recording, load
 from highwater.scaling import Program, fit
 from highwater._tasks import Part, Task, merge, tasks
@@ -50,6 +50,7 @@ __all__ = [
     "estimate_zero3_model_states_mem_needs_all_live",
     "export",
     "fit",
+    "gpus",
     "load",
     "merge",
     "models",

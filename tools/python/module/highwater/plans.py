@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         SimulateOptions,
         SolveOptions,
     )
-    from highwater.results import Chance, Estimate, Models, Plan, Simulate, Solve, Sweep
+    from highwater.results import Chance, Estimate, Gpus, Models, Plan, Simulate, Solve, Sweep
 
 
 def simulate(model: Any = None, **options: Unpack[SimulateOptions]) -> Simulate:
@@ -108,6 +108,16 @@ def models(name: str | None = None) -> Models:
     from highwater.results import Models
 
     return Models.of(Question("models", () if name is None else (name,), {}))
+
+
+def gpus() -> Gpus:
+    """Lists the GPUs that `gpu=` knows: memory in bytes as PyTorch reports it, compute capability, multiprocessors.
+
+    >>> hw.gpus().to_pandas()
+    """
+    from highwater.results import Gpus
+
+    return Gpus.of(Question("gpus", (), {}))
 
 
 def export(output: str | os.PathLike[str], model: Any = None, **options: Unpack[ExportOptions]) -> str:
