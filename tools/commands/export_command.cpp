@@ -59,7 +59,7 @@ OptionParser export_options() {
                "snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, "
                "chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); "
                "default: by the extension of --output")(
-      "output", output_value("PATH"),
+      "output,o", output_value("PATH"),
       "the file to write; compressed if it ends in .gz, .xz or .zst; - is standard output")(
       "at", text("MOMENT"),
       "folded: live bytes at the peak (default), at the end, or after operation number N (as "

@@ -38,7 +38,7 @@ OptionParser record_options() {
       "finish-step",
       "with --steps: after the last of them, the script goes on to its next forward pass, so that "
       "it reports that step itself")(
-      "output", output_value("FILE"),
+      "output,o", output_value("FILE"),
       "the snapshot to write; compressed if it ends in .xz; default: "
       "record.pickle")("stacks", text("none|python|all"),
                        "call stacks of allocations; default: python")(

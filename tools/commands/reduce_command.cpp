@@ -34,7 +34,7 @@ OptionParser reduce_options() {
   parser.add()("keep", text("WHAT"),
                "what has to remain: oom (the first request that fails, for the same cause), "
                "'peak>=SIZE' (reserved) or 'fragmentation>=SHARE' (1 - peak active / peak "
-               "reserved)")("output", output_value("PATH"),
+               "reserved)")("output,o", output_value("PATH"),
                             "the requests that are left: .trace (text) or .hwt, and .gz, .xz or "
                             ".zst to compress")(
       "script", output_value("PATH"), "a Python script that makes the same requests of PyTorch")(

@@ -123,8 +123,14 @@ std::string OptionParser::rest_of_help() const {
 
 std::string OptionParser::grouped_help(HelpDetail detail) const {
   std::string text;
+  const bool reads_files = command_->group == CommandGroup::either;
+  if (reads_files) {  // the options of a plan are for a run without a file
+    text += group_help(OptionGroup::output, detail);
+  }
   for (const OptionGroup group : kOptionGroups) {
-    text += group_help(group, detail);
+    if (!reads_files || group != OptionGroup::output) {
+      text += group_help(group, detail);
+    }
   }
   return text + (detail == HelpDetail::common ? rest_of_help() : "");
 }

@@ -84,7 +84,7 @@ void add_fleet_options(OptionParser& parser) {
   constexpr std::array<Row, 6> kRows{{
       {"shard", "i/N",
        "carry out part i of N of the work, and write its results to --output for highwater merge"},
-      {"output", "PART", "with --shard: the file of its results", written},
+      {"output,o", "PART", "with --shard: the file of its results", written},
       {"journal", "FILE", "keep each result in FILE as soon as it is there", written},
       {"resume", nullptr, "go on from --journal FILE, if it exists"},
       {"stall-after", "SECONDS",
@@ -102,7 +102,9 @@ void add_fleet_options(OptionParser& parser) {
     } else {
       parser.add()(row.name, po::value<std::string>()->value_name(row.value), row.help);
     }
-    parser.describe(row.name, {.use = OptionUse::rare, .full = {row.help}});
+    const std::string_view words = row.name;  // "output,o": the letter is short for it
+    parser.describe(std::string(words.substr(0, words.find(','))),
+                    {.use = OptionUse::rare, .full = {row.help}});
   }
 }
 

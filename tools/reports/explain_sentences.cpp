@@ -105,6 +105,28 @@ std::string state_alone(const Explanation& e) {
       to_iec(now.reserved), to_iec(now.allocated), kHowToRecord);
 }
 
+/// What was reserved and free when most was reserved, if that is worth a word, and what expandable
+/// segments would need instead.
+std::string slack(const Explanation& e) {
+  constexpr double kWorthAWord = 0.05;
+  const ReplayResult& result = e.workload.replay.result;
+  const Bytes reserved = result.peak.reserved;
+  const Bytes free = excess_over(reserved, result.at_peak_reserved.active);
+  const auto share = [reserved](Bytes part) {
+    return static_cast<double>(part.count()) / static_cast<double>(reserved.count());
+  };
+  if (reserved == Bytes{} || share(free) < kWorthAWord) {
+    return "";
+  }
+  const Bytes saved = excess_over(reserved, e.bars.expandable.reserved);
+  return fmt::format("; {} of it were free then ({:.0f} %), {} in pieces between live blocks{}",
+                     to_iec(free), share(free) * 100, to_iec(e.blame.pinned),
+                     share(saved) < kWorthAWord
+                         ? ""
+                         : fmt::format("; expandable_segments:True would need {}",
+                                       to_iec(e.bars.expandable.reserved)));
+}
+
 std::string no_failure(const Explanation& e) {
   if (!e.workload.has_history()) {
     return state_alone(e);
@@ -115,6 +137,7 @@ std::string no_failure(const Explanation& e) {
   if (e.limit) {
     text += fmt::format(" of {}", to_iec(*e.limit));
   }
+  text += slack(e);
   if (e.workload.limit && e.is_reproduced == false) {
     text +=
         "; the recording did, but replaying its requests does not under the limit that its "

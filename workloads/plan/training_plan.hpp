@@ -73,6 +73,9 @@ struct TrainingPlan {
   /// What the caching allocator can have of the device, which some programs ask; absent: what the
   /// GPU leaves to it.
   std::optional<Bytes> device_room;
+  /// What a process has of the GPU outside the allocator besides NCCL: CUDA's context and the
+  /// kernels that were loaded. Absent: as published (workloads/training/outside_memory.hpp).
+  std::optional<Bytes> context;
   Versions versions;
   EngineKind engine = EngineKind::automatic;
   std::string python = kDefaultPython;  ///< whose PyTorch carries out the plan

@@ -59,6 +59,10 @@ OutsideMemory outside_memory(const TrainingPlan& plan) {
   if (plan.framework == Framework::colossalai_gemini) {
     outside.communicators = dist::gemini_communicators(plan.parallel);
   }
+  if (plan.context) {
+    outside.context = *plan.context;
+    outside.source = "as given by --context";
+  }
   return outside;
 }
 

@@ -20,7 +20,7 @@ import sys
 import cudnn_workspaces_test as convolutions
 
 # The families of NVIDIA's kernels (kernels_of() of cudnn_attention.cpp)
-GPUS = {"A100": "ampere", "L40S": "ampere", "RTX5090": "ampere", "H100": "hopper", "H200": "hopper", "B200": "blackwell", "B300": "blackwell"}
+GPUS = {"A100": "ampere", "L40S": "ampere", "RTX5090": "ampere", "H100": "hopper", "H200": "hopper", "B200": "blackwell"}
 # Beside cuDNN's folder: the wheels of CUDA 13 and 12
 COMPILERS = ("../../cu13/lib/libnvrtc.so.13", "../../cuda_nvrtc/lib/libnvrtc.so.12")
 FRONTEND = "import importlib.util, sys; sys.exit(importlib.util.find_spec('cudnn') is None)"

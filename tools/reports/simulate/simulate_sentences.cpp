@@ -174,6 +174,11 @@ std::string outside_line(const Simulation& simulation) {
     text += fmt::format("  and {} of NCCL for the {} {} ranks (as measured on NVLink)\n",
                         to_iec(each.memory), each.ranks, each.axis);
   }
+  if (!simulation.failure) {
+    text +=
+        fmt::format("  nvidia-smi would show about {} of the GPU in use by this process\n",
+                    to_iec(simulation.replay.result.peak.reserved + simulation.outside.total()));
+  }
   return text;
 }
 

@@ -55,7 +55,7 @@ Estimate evaluate(const EstimateInputs& inputs) {
   const TrainingPlan plan = one_step_of(inputs.plan);
   const GeneratedGraph run = generate_with_graph(plan);
   const ComputeGraph graph(run.recording, run.trace);
-  return dnnmem(outside_memory(plan.gpu, plan.versions.torch).context, graph, run.trace,
+  return dnnmem(outside_memory(plan).context, graph, run.trace,
                 first_micro_batch(graph, run.trace));
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "traces/release.hpp"
+#include "traces/units.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/training_plan.hpp"
@@ -56,6 +57,21 @@ constexpr OptionAxis release() {
           }};
 }
 
+/// A size, or none: as published.
+constexpr OptionAxis kContext{
+    {},
+    [](const TrainingPlan& plan) -> OptionValue {
+      return plan.context ? OptionValue(std::to_string(plan.context->count())) : nullptr;
+    },
+    [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
+      const std::optional<Bytes> size = parse_bytes(text);
+      if (!size && text != "none") {
+        return "not a size; write one with its unit, e.g. 500MiB, or none";
+      }
+      plan.context = size;
+      return std::nullopt;
+    }};
+
 /// Any text: what it names is looked for when it is needed.
 constexpr OptionAxis kPython{
     {},
@@ -93,6 +109,14 @@ std::span<const Option> device_options() {
              "workspaces of cuDNN's attention: counted, or none, as in a recording without cuDNN",
              "cuDNN 9.26 (workloads/kernels/cudnn_attention.cpp)",
              word<Path<&TrainingPlan::cudnn_workspaces>, kCudnnWorkspaces>()},
+      Option{"context", "SIZE", memory, rare,
+             "what CUDA's context and kernels take of the GPU, outside of the allocator",
+             "published measurements, by GPU and release (workloads/training/outside_memory.cpp)",
+             kContext}
+          .with_default("274 to 500 MiB by GPU, 1343 MiB before PyTorch 1.13")
+          .and_more(
+              "measure it as nvidia-smi's figure of a process that has made one tensor and run "
+              "one step, less memory_reserved()"),
       Option{"transformers", "V", memory, common, "transformers release",
              "Highwater's choice: the newest that was recorded",
              release<OfVersions<&Versions::transformers>>()}

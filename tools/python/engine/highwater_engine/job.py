@@ -17,7 +17,7 @@ GPUS_PER_NODE = 8
 
 # Options that only describe the run that is simulated, or are meant for the simulated device.
 _READ_ELSEWHERE = ("model", "gpu", "torch", "transformers", "framework", "moe_load", "moe_imbalance", "model_code",
-                   "num_labels", "event_lag", "cudnn_workspaces", "engine", "python", "deepspeed", "torchtitan", *WORDS)
+                   "num_labels", "event_lag", "cudnn_workspaces", "context", "engine", "python", "deepspeed", "torchtitan", *WORDS)
 
 
 def require_loop(plan):
