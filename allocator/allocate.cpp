@@ -2,6 +2,7 @@
 // Source: DeviceCachingAllocator::malloc, get_free_block, alloc_block, alloc_found_block of
 // c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.6.0.
 #include <algorithm>
+#include <utility>
 
 #include "allocator/caching_allocator.hpp"
 
@@ -61,7 +62,7 @@ void CachingAllocator::set_memory_fraction(double fraction) {
 
 CachingAllocator::Request CachingAllocator::make_request(Bytes size, StreamId stream) {
   const Bytes rounded = round_size(size, settings_);
-  return {size, rounded, stream, &pool_for(rounded).of(stream)};
+  return {size, rounded, stream, &pool_for(rounded).of(stream), settings_.expandable_segments};
 }
 
 // Flattened, because calling the small functions below would take a tenth of an operation's time.
@@ -152,8 +153,8 @@ const FreeEntry* CachingAllocator::find_cached(const Request& request) const {
   const FreeList& list = request.cache->free;
   const FreeEntry* entry = list.lower_bound(request.size);
   if (entry != nullptr && blocks_[entry->block].is_expandable()) {
-    entry = settings_.expandable_segments ? prefer_not_growing(list, blocks_, entry)
-                                          : skip_expandable(list, blocks_, entry);
+    entry = request.is_expandable ? prefer_not_growing(list, blocks_, entry)
+                                  : skip_expandable(list, blocks_, entry);
   }
   if (entry == nullptr || refused_as_oversize(request.size, Bytes{entry->size})) {
     return nullptr;
@@ -199,21 +200,23 @@ BlockId CachingAllocator::climb_ladder(Request& request) {
   return block;
 }
 
+/// The request goes on as one that expandable segments do not serve, whatever the settings say
+/// (try_mempool_fallback of c10/cuda/CUDACachingAllocator.cpp, PyTorch 2.15).
 BlockId CachingAllocator::take_from_oom_pools(Request& request) {
   StreamCache* const wanted = request.cache;
   if (wanted->pool->is_private()) {
     return BlockId::none();
   }
-  for (const auto& [id, pool] : private_pools_) {
-    if (pool.options.use_on_oom) {
-      request.cache = &pool.pools->of(wanted->kind).of(request.stream);
-      const BlockId block = take_cached(request);
-      if (block.has_value()) {
-        return block;
-      }
+  const bool was_expandable = std::exchange(request.is_expandable, false);
+  for (const PoolId id : pools_for_oom()) {
+    request.cache = &private_pools_.at(id).pools->of(wanted->kind).of(request.stream);
+    const BlockId block = take_cached(request);
+    if (block.has_value()) {
+      return block;
     }
   }
   request.cache = wanted;
+  request.is_expandable = was_expandable;
   return BlockId::none();
 }
 
@@ -224,7 +227,12 @@ BlockId CachingAllocator::new_segment(const Request& request, Attempt attempt) {
   if (allowed_ && held_ + segment_size(request.size, settings_) > *allowed_) {
     return BlockId::none();  // by the full size, even if an expandable segment would map less
   }
-  return settings_.expandable_segments ? grow_expandable(request) : new_fixed_segment(request);
+  const BlockId block =
+      settings_.expandable_segments ? grow_expandable(request) : new_fixed_segment(request);
+  if (block.has_value() && request.cache->pool->is_private()) {
+    ++private_pools_.at(request.cache->pool->owner).device_uses;
+  }
+  return block;
 }
 
 BlockId CachingAllocator::new_fixed_segment(const Request& request) {
@@ -248,7 +256,8 @@ BlockId CachingAllocator::new_fixed_segment(const Request& request) {
 }
 
 bool CachingAllocator::splits(const Request& request, Bytes remaining) const {
-  return should_split(request.cache->kind, request.size, remaining, settings_) &&
+  return should_split(request.cache->kind, request.size, remaining,
+                      SplitRule{settings_.max_split_size, request.is_expandable}) &&
          !is_no_split(*request.cache->pool);
 }
 

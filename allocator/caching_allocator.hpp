@@ -18,6 +18,7 @@
 // private pool is never dropped while it is open or blocks of it (in expandable segments) are used.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -106,7 +107,8 @@ class CachingAllocator {
 
   void reset_peaks() { stats_.reset_peaks(); }
 
-  PoolCall begin_pool(PoolId id, PoolOptions options = {});
+  /// A pool keeps the options that it was first begun with.
+  PoolCall begin_pool(PoolId id, PoolOptions options = {}, SessionKind kind = SessionKind::routed);
   PoolCall end_pool(PoolId id);
   PoolCall release_pool(PoolId id);
 
@@ -187,6 +189,7 @@ class CachingAllocator {
     Bytes size;  ///< rounded
     StreamId stream;
     StreamCache* cache = nullptr;
+    bool is_expandable = false;  ///< blocks of expandable segments serve it
   };
 
   enum class Attempt { first, retry };
@@ -269,12 +272,14 @@ class CachingAllocator {
   // pools.cpp
   [[nodiscard]] Pool& pool_for(Bytes rounded);
   [[nodiscard]] bool is_no_split(const Pool& pool) const;
+  [[nodiscard]] std::vector<PoolId> pools_for_oom() const;
   [[nodiscard]] bool is_open(PoolId id) const;
 
-  /// An open pool makes the allocator hold back as during a graph capture: it neither waits for
-  /// events nor releases cached memory.
+  /// A graph capture makes the allocator hold back: it neither waits for events nor releases cached
+  /// memory. Until 2.12 any open pool counts as one.
   [[nodiscard]] bool is_held_back() const {
-    return !sessions_.empty() && version_->open_pool == OpenPool::holds_back;
+    return !sessions_.empty() && (version_->open_pool == OpenPool::holds_back ||
+                                  std::ranges::any_of(sessions_, &Session::is_capture));
   }
 
   // state_image.cpp
@@ -313,11 +318,25 @@ class CachingAllocator {
     Pool large;
   };
 
+  /// A pool that is open.
+  struct Session {
+    PoolId pool;
+    SessionKind kind = SessionKind::routed;
+
+    [[nodiscard]] bool is_capture() const { return kind == SessionKind::capture; }
+  };
+
   struct PrivatePool {
     std::unique_ptr<PoolPair> pools;
     PoolOptions options;
     std::int64_t use_count = 1;  ///< 0: released, its memory may go back to the device
     Bytes held;                  ///< bytes of segments and mapped ranges
+    /// PyTorch's cudaMalloc_count: requests that took memory from the device, less segments and
+    /// ranges given back. Ranges that grew by several requests, and requests that mapped twice,
+    /// make it differ from what is held.
+    std::int64_t device_uses = 0;
+    bool is_forgotten = false;  ///< PyTorch has deleted it, though some of its memory is in use
+    std::vector<std::unique_ptr<PoolPair>> forgotten;  ///< earlier ones of its name
   };
 
   /// What a pool held at a mark.
@@ -326,6 +345,7 @@ class CachingAllocator {
     Bytes held;              ///< before
   };
 
+  void make_anew(PrivatePool& pool, PoolId id, PoolOptions options);
   void resize_private_pool(PoolId owner, Bytes held);
 
   Device* device_;
@@ -338,8 +358,9 @@ class CachingAllocator {
   std::map<PoolId, KeptHolding> kept_holdings_;  ///< also of pools that are gone
   std::uint64_t mark_ = 1;
   Bytes held_at_mark_;
-  std::vector<PoolId> freeable_;  ///< in the order of their release
-  std::vector<PoolId> sessions_;  ///< open pools, oldest first
+  std::vector<PoolId> freeable_;   ///< in the order of their release
+  std::vector<PoolId> oom_pools_;  ///< with use_on_oom, in the order of their first session
+  std::vector<Session> sessions_;  ///< oldest first
   std::vector<ExpandableSegment> expandable_;
   BlockRanks ranks_;
   StreamEvents events_;

@@ -18,6 +18,7 @@ struct ReservationRequest {
   Bytes size;
   PoolKind kind = PoolKind::large;
   StreamId stream;
+  PoolId owner;  ///< the private pool, {0, 0} for the common pools
 };
 
 class Device {

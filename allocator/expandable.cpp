@@ -77,7 +77,7 @@ BlockId CachingAllocator::reserve_segment(const Request& request) {
     return BlockId::none();  // a device without memory
   }
   Block block;
-  block.address = device_->reserve({size, kind, request.stream});
+  block.address = device_->reserve({size, kind, request.stream, request.cache->pool->owner});
   block.size = size;
   block.home = request.cache;
   block.expandable = ExpandableId{expandable_.size()};

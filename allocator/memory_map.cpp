@@ -130,6 +130,9 @@ BlockId CachingAllocator::restore_range(const MapSegment& segment, const Block& 
     stats_.oversize_segments.change(1);
   }
   account_new_memory(blocks_[previous], segment.size);
+  if (!segment.owner.is_default()) {
+    ++private_pools_.at(segment.owner).device_uses;
+  }
   return previous;
 }
 

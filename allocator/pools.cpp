@@ -3,6 +3,8 @@
 // Source: DeviceCachingAllocator::beginAllocateToPool, endAllocateToPool, releasePool, get_pool of
 // PyTorch 2.6.0.
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "allocator/caching_allocator.hpp"
 
@@ -14,21 +16,43 @@ Pool& CachingAllocator::pool_for(Bytes rounded) {
     return default_pools_.of(kind);
   }
   const bool oldest = version_->sessions == SessionOrder::oldest_first;
-  return private_pools_.at(oldest ? sessions_.front() : sessions_.back()).pools->of(kind);
+  const PoolId pool = oldest ? sessions_.front().pool : sessions_.back().pool;
+  return private_pools_.at(pool).pools->of(kind);
 }
 
 bool CachingAllocator::is_no_split(const Pool& pool) const {
   return pool.is_private() && private_pools_.at(pool.owner).options.no_split;
 }
 
-bool CachingAllocator::is_open(PoolId id) const {
-  return std::ranges::find(sessions_, id) != sessions_.end();
+/// The pools with users that serve requests which would fail, in the order of PyTorch's hash table:
+/// by slot, then by insertion. Source: fibonacci_hash_policy and sherwood_v3_table of
+/// c10/util/flat_hash_map.h, MempoolIdHash of c10/core/Allocator.h, PyTorch 2.15. MemPools that
+/// were made and never used are not known; they can only change the order within one slot.
+std::vector<PoolId> CachingAllocator::pools_for_oom() const {
+  std::vector<PoolId> pools = oom_pools_;
+  std::erase_if(pools, [&](PoolId id) { return private_pools_.at(id).use_count == 0; });
+  const std::size_t slots = std::max<std::size_t>(4, 2 * std::bit_ceil(pools.size()));
+  const auto shift = static_cast<unsigned>(64 - std::countr_zero(slots));
+  std::ranges::stable_sort(pools, {}, [&](PoolId id) {
+    constexpr std::uint64_t kGolden = 11400714819323198485U;  // 2^64 by the golden ratio
+    return (kGolden * (id.capture != 0 ? id.capture : id.user)) >> shift;
+  });
+  return pools;
 }
 
-PoolCall CachingAllocator::begin_pool(PoolId id, PoolOptions options) {
+bool CachingAllocator::is_open(PoolId id) const {
+  return std::ranges::find(sessions_, id, &Session::pool) != sessions_.end();
+}
+
+PoolCall CachingAllocator::begin_pool(PoolId id, PoolOptions options, SessionKind kind) {
   const auto found = private_pools_.find(id);
   if (found == private_pools_.end()) {
     private_pools_[id] = {.pools = std::make_unique<PoolPair>(id), .options = options};
+    if (options.use_on_oom) {
+      oom_pools_.push_back(id);
+    }
+  } else if (found->second.is_forgotten) {
+    make_anew(found->second, id, options);
   } else if (found->second.use_count == 0) {
     return PoolCall::pool_released;
   } else if (is_open(id)) {
@@ -36,15 +60,24 @@ PoolCall CachingAllocator::begin_pool(PoolId id, PoolOptions options) {
   } else {
     ++found->second.use_count;
   }
-  sessions_.push_back(id);
+  sessions_.push_back({.pool = id, .kind = kind});
   return PoolCall::ok;
+}
+
+/// The blocks of the forgotten pool stay where they are, and serve nobody once they are free.
+void CachingAllocator::make_anew(PrivatePool& pool, PoolId id, PoolOptions options) {
+  pool.forgotten.push_back(std::exchange(pool.pools, std::make_unique<PoolPair>(id)));
+  pool.options = options;
+  pool.use_count = 1;
+  pool.device_uses = 0;
+  pool.is_forgotten = false;
 }
 
 PoolCall CachingAllocator::end_pool(PoolId id) {
   if (!is_open(id)) {
     return private_pools_.contains(id) ? PoolCall::not_open : PoolCall::unknown_pool;
   }
-  std::erase(sessions_, id);
+  std::erase_if(sessions_, [id](const Session& each) { return each.pool == id; });
   return PoolCall::ok;
 }
 

@@ -56,13 +56,20 @@ void CachingAllocator::release_blocks_of(PoolId id) {
   release_pool_blocks(pools.large);
 }
 
+/// PyTorch goes by its count, and so deletes some pools of expandable segments while blocks of them
+/// are in use. What such a pool holds is never given back.
 void CachingAllocator::drop_empty_pools() {
   std::erase_if(freeable_, [this](PoolId id) {
-    const bool is_gone = private_pools_.at(id).held == Bytes{} && !is_open(id);
-    if (is_gone) {
-      private_pools_.erase(id);
+    PrivatePool& pool = private_pools_.at(id);
+    if (is_open(id) || (pool.held != Bytes{} && pool.device_uses > 0)) {
+      return false;
     }
-    return is_gone;
+    pool.is_forgotten = pool.held != Bytes{};
+    if (!pool.is_forgotten) {
+      private_pools_.erase(id);
+      std::erase(oom_pools_, id);
+    }
+    return true;
   });
 }
 
@@ -206,6 +213,7 @@ void CachingAllocator::account_released_memory(const Block& block, Bytes size) {
   stats_.decrease(Stat::reserved_bytes, pool.kind, size);
   ++stats_.counters.num_device_free;
   if (pool.is_private()) {
+    --private_pools_.at(pool.owner).device_uses;
     resize_private_pool(pool.owner, private_pools_.at(pool.owner).held - size);
   }
 }

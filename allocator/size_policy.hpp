@@ -65,13 +65,24 @@ constexpr Bytes expandable_page(PoolKind kind, const Settings& settings) {
   return kind == PoolKind::small ? kSmallBuffer : settings.large_segment_size;
 }
 
+/// What splitting depends on beside sizes.
+struct SplitRule {
+  Bytes max_split_size;
+  bool is_expandable = false;  ///< the request is one that expandable segments serve
+};
+
 /// Whether a block that serves `rounded` bytes and would leave `remaining` is split.
-constexpr bool should_split(PoolKind kind, Bytes rounded, Bytes remaining,
-                            const Settings& settings) {
-  if (kind == PoolKind::small || settings.expandable_segments) {
+constexpr bool should_split(PoolKind kind, Bytes rounded, Bytes remaining, SplitRule rule) {
+  if (kind == PoolKind::small || rule.is_expandable) {
     return remaining >= kMinBlockSize;
   }
-  return rounded < settings.max_split_size && remaining > kSmallSize;
+  return rounded < rule.max_split_size && remaining > kSmallSize;
+}
+
+constexpr bool should_split(PoolKind kind, Bytes rounded, Bytes remaining,
+                            const Settings& settings) {
+  return should_split(kind, rounded, remaining,
+                      SplitRule{settings.max_split_size, settings.expandable_segments});
 }
 
 }  // namespace highwater

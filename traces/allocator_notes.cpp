@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "allocator: ";
 
-constexpr std::array<std::string_view, 5> kWords{"noted", "empty_cache", "retry", "settings",
-                                                 "pool"};
+constexpr std::array<std::string_view, 7> kWords{"noted", "empty_cache", "retry", "settings",
+                                                 "pool",  "release",     "done"};
 
 /// The first word of `text`, which loses it and the space behind it.
 std::string_view take_word(std::string_view& text) {
@@ -59,6 +59,12 @@ std::optional<std::pair<PoolId, PoolOptions>> noted_pool(std::string_view rest) 
     is_known = set_option(take_word(rest), options);
   }
   return is_known ? std::optional(std::pair(*pool, options)) : std::nullopt;
+}
+
+std::optional<NotedRelease> noted_release(std::string_view rest) {
+  const std::optional<PoolId> pool = pool_called(take_word(rest));
+  const bool is_known = pool && (rest.empty() || rest == "now");
+  return is_known ? std::optional(NotedRelease{*pool, rest == "now"}) : std::nullopt;
 }
 
 }  // namespace highwater

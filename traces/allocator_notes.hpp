@@ -4,12 +4,16 @@
 //
 //     allocator: noted                          from here on `highwater record` notes such calls
 //     allocator: empty_cache                    what is released next, empty_cache released
+//     allocator: done                           ... and what is released from here on, it did not
 //     allocator: retry                          ... the allocation after it released
 //     allocator: settings CONF                  CONF is applied at run time
 //     allocator: pool A,B [no_split] [use_on_oom]    a torch.cuda.MemPool with these options
+//     allocator: release A,B [now]              nobody uses the private pool any more; now: what it
+//                                               has cached is released next, since a MemPool went
 //
-// `highwater record` writes all but "retry" while the script runs; the reader of snapshots writes
-// empty_cache and retry where call stacks tell them apart (traces/formats/snapshot).
+// "noted exactly" says that releases of pools and ends of calls are noted, too. `highwater record`
+// writes all but "retry" while the script runs; the reader of snapshots writes empty_cache and
+// retry where call stacks tell them apart (traces/formats/snapshot).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +28,7 @@
 namespace highwater {
 
 struct AllocatorNote {
-  enum class Kind : std::uint8_t { noted, empty_cache, retry, settings, pool };
+  enum class Kind : std::uint8_t { noted, empty_cache, retry, settings, pool, release, done };
 
   Kind kind = Kind::noted;
   std::string_view rest;  ///< behind the word
@@ -38,5 +42,14 @@ std::string name_of(const AllocatorNote& note);
 
 /// The pool and its options of a note of that kind; absent where it is not written as above.
 std::optional<std::pair<PoolId, PoolOptions>> noted_pool(std::string_view rest);
+
+/// A private pool that has no users left.
+struct NotedRelease {
+  PoolId pool;
+  bool is_now = false;  ///< what it has cached is released next
+};
+
+/// Of a note of that kind; absent where it is not written as above.
+std::optional<NotedRelease> noted_release(std::string_view rest);
 
 }  // namespace highwater

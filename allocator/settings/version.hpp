@@ -39,11 +39,10 @@ enum class TieOrder {
   by_segment_age,
 };
 
-/// What an open pool means for everything else. A trace does not distinguish a torch.cuda.MemPool
-/// from the pool of a graph capture.
+/// What an open pool that no graph is captured into means for everything else.
 enum class OpenPool {
   holds_back,  ///< until 2.12: as a graph capture: no events are processed, no cache is released
-  /// 2.13: only a capture holds back (pull request 181830); an open pool is not treated as one.
+  /// 2.13: nothing; only a capture holds back (is_capture_context, pull request 181830)
   changes_nothing,
 };
 

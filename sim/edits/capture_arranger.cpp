@@ -31,6 +31,7 @@ class CaptureArranger {
         order_(std::move(arrangement.order)),
         trace_(&run.trace),
         homes_(pools_of_allocations(run.trace)),
+        kinds_(session_kinds(run.trace)),
         lives_(lives_of(run.trace, captures.list)),
         ends_of_pools_(last_releases(run.trace)),
         only_waited_for_(streams_without_blocks(run.trace)),
@@ -237,7 +238,7 @@ class CaptureArranger {
     const std::size_t source = event.allocation.index();
     const std::size_t number = order_[place];
     const CaptureOrigin& origin = lives_.origins[source];
-    enter_pool(homes_[source], is_captured ? pools_[number] : std::nullopt);
+    enter_pool(source, is_captured ? pools_[number] : std::nullopt);
     if (is_copy_) {
       ids_[source] = new_allocation(*trace_);
     }
@@ -251,12 +252,13 @@ class CaptureArranger {
     pay_owed();
   }
 
-  /// `chosen` for blocks that were in a private pool.
-  void enter_pool(PoolIndex recorded, std::optional<PoolIndex> chosen) {
+  /// That of the allocation `source`; `chosen` if it was a private one.
+  void enter_pool(std::size_t source, std::optional<PoolIndex> chosen) {
+    const PoolIndex recorded = homes_[source];
     if (recorded >= common_) {
       sessions_.close();
     } else {
-      sessions_.open(chosen.value_or(recorded));
+      sessions_.open(chosen.value_or(recorded), kinds_[source]);
     }
   }
 
@@ -352,7 +354,7 @@ class CaptureArranger {
     const Event& event = source_[i];
     is_copy_ = false;
     if (event.kind == EventKind::alloc) {
-      enter_pool(homes_[event.allocation.index()], std::nullopt);
+      enter_pool(event.allocation.index(), std::nullopt);
       put(event);
     } else if (event.kind == EventKind::free) {
       free_after(event);
@@ -415,6 +417,7 @@ class CaptureArranger {
   RequestTrace* trace_;
   PoolIndex common_ = static_cast<PoolIndex>(trace_->pools.size());  ///< as in homes_
   std::vector<PoolIndex> homes_;
+  std::vector<SessionKind> kinds_;  ///< by AllocationId: of the session that it was made in
   CaptureLives lives_;
   std::set<std::size_t> ends_of_pools_;
   std::set<PoolIndex> capture_pools_;

@@ -288,6 +288,21 @@ std::vector<PoolIndex> pools_of_allocations(const RequestTrace& trace) {
   return pools;
 }
 
+std::vector<SessionKind> session_kinds(const RequestTrace& trace) {
+  std::vector<SessionKind> kinds(trace.allocation_count, SessionKind::routed);
+  std::vector<Event> open;
+  for (const Event& event : trace.events) {
+    if (event.kind == EventKind::pool_begin) {
+      open.push_back(event);
+    } else if (event.kind == EventKind::pool_end) {
+      std::erase_if(open, [&](const Event& begin) { return begin.pool == event.pool; });
+    } else if (event.kind == EventKind::alloc && !open.empty()) {
+      kinds[event.allocation.index()] = session_kind_of(open.back().value);
+    }
+  }
+  return kinds;
+}
+
 Captures find_captures(const RequestTrace& trace, std::size_t older_events) {
   const std::vector<PoolIndex> pools = pools_of_allocations(trace);
   std::vector<Span> spans = marked_spans(trace, older_events);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "traces/pool_options.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
@@ -42,6 +43,9 @@ Captures find_captures(const RequestTrace& trace, std::size_t older_events);
 
 /// By AllocationId: the private pool that it was asked for in; `pools.size()` for the common pools.
 std::vector<PoolIndex> pools_of_allocations(const RequestTrace& trace);
+
+/// By AllocationId: capture if it was asked for in a session of one.
+std::vector<SessionKind> session_kinds(const RequestTrace& trace);
 
 /// What makes blocks of two captures the same thing: the n-th block of a call site.
 struct CaptureBlock {

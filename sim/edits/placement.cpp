@@ -6,6 +6,7 @@
 
 #include "sim/edits/edit_kinds.hpp"
 #include "sim/edits/rewriting.hpp"
+#include "traces/pool_options.hpp"
 
 namespace highwater {
 namespace {
@@ -18,25 +19,25 @@ class PoolSwitch {
 
   void follow(const Event& event) {
     if (event.kind == EventKind::pool_begin) {
-      open_.push_back(event.pool);
+      open_.push_back(event);
       is_made_ |= !is_default_ && event.pool == pool_;
     } else if (event.kind == EventKind::pool_end) {
-      std::erase(open_, event.pool);
+      std::erase_if(open_, [&](const Event& open) { return open.pool == event.pool; });
     }
   }
 
   /// False where the block lies there in any case.
   bool put(const Event& event, ChunkedVector<Event>& written) {
-    const bool is_there = is_default_ ? open_.empty() : open_ == std::vector<PoolIndex>{pool_};
-    if (is_there) {
+    const bool is_inside = open_.size() == 1 && open_.front().pool == pool_;
+    if (is_default_ ? open_.empty() : is_inside) {
       written.push_back(event);
       return false;
     }
     for (auto open = open_.rbegin(); open != open_.rend(); ++open) {
-      written.push_back({.kind = EventKind::pool_end, .pool = *open});
+      written.push_back({.kind = EventKind::pool_end, .pool = open->pool});
     }
     put_inside(event, written);
-    for (const PoolIndex open : open_) {
+    for (const Event& open : open_) {
       begin_again(open, written);
     }
     return true;
@@ -48,25 +49,32 @@ class PoolSwitch {
       written.push_back(event);
       return;
     }
-    const bool is_new = !std::exchange(is_made_, true);
-    is_new ? begin(pool_, written) : begin_again(pool_, written);
+    const Event begin{.value = value_of({}, kind()), .kind = EventKind::pool_begin, .pool = pool_};
+    written.push_back(begin);
+    if (std::exchange(is_made_, true)) {
+      written.push_back({.kind = EventKind::pool_release, .pool = pool_});
+    }
     written.push_back(event);
     written.push_back({.kind = EventKind::pool_end, .pool = pool_});
   }
 
-  static void begin(PoolIndex pool, ChunkedVector<Event>& written) {
-    written.push_back({.kind = EventKind::pool_begin, .pool = pool});
+  /// What is captured stays captured in another pool.
+  [[nodiscard]] SessionKind kind() const {
+    const bool is_capture = std::ranges::any_of(open_, [](const Event& open) {
+      return session_kind_of(open.value) == SessionKind::capture;
+    });
+    return is_capture ? SessionKind::capture : SessionKind::routed;
   }
 
-  static void begin_again(PoolIndex pool, ChunkedVector<Event>& written) {
-    begin(pool, written);
-    written.push_back({.kind = EventKind::pool_release, .pool = pool});
+  static void begin_again(const Event& begin, ChunkedVector<Event>& written) {
+    written.push_back(begin);
+    written.push_back({.kind = EventKind::pool_release, .pool = begin.pool});
   }
 
   PoolIndex pool_;
   bool is_default_;
   bool is_made_ = false;
-  std::vector<PoolIndex> open_;
+  std::vector<Event> open_;  ///< that began them
 };
 
 /// What is larger than any device stays just as impossible.

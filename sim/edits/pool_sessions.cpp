@@ -6,7 +6,7 @@ void PoolSessions::follow(const Event& event) {
   learn(event);
   if (event.kind == EventKind::pool_begin) {
     ++users_[event.pool];
-    open_ = event.pool;
+    open_ = event;
   } else if (event.kind == EventKind::pool_end) {
     open_.reset();
   } else if (event.kind == EventKind::pool_release) {
@@ -20,26 +20,27 @@ void PoolSessions::learn(const Event& event) {
   }
 }
 
-void PoolSessions::open(PoolIndex pool) {
-  if (open_ == pool) {
+void PoolSessions::open(PoolIndex pool, SessionKind kind) {
+  if (open_ && open_->pool == pool && session_kind_of(open_->value) == kind) {
     return;
   }
   close();
   const auto known = begins_.find(pool);
   Event begin = known == begins_.end() ? Event{.kind = EventKind::pool_begin} : known->second;
   begin.pool = pool;
+  begin.value = value_of(pool_options_of(begin.value), kind);
   written_->push_back(begin);
   if (users_[pool] == 0) {
     users_[pool] = 1;
   } else {
     written_->push_back({.kind = EventKind::pool_release, .pool = pool});
   }
-  open_ = pool;
+  open_ = begin;
 }
 
 void PoolSessions::close() {
   if (open_) {
-    written_->push_back({.kind = EventKind::pool_end, .pool = *open_});
+    written_->push_back({.kind = EventKind::pool_end, .pool = open_->pool});
     open_.reset();
   }
 }

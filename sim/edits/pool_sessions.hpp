@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "traces/pool_options.hpp"
 #include "traces/request_trace.hpp"
 
 namespace highwater {
@@ -21,7 +22,7 @@ class PoolSessions {
   /// How the run itself begins the pool.
   void learn(const Event& event);
 
-  void open(PoolIndex pool);
+  void open(PoolIndex pool, SessionKind kind);
   void close();
 
   /// The pool loses all its users, the last of them as `last` has it.
@@ -31,7 +32,7 @@ class PoolSessions {
   ChunkedVector<Event>* written_;
   std::map<PoolIndex, Event> begins_;
   std::map<PoolIndex, std::size_t> users_;
-  std::optional<PoolIndex> open_;
+  std::optional<Event> open_;  ///< that began it
 };
 
 /// The events that take the last user of a pool.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "traces/capture_names.hpp"
+#include "traces/pool_options.hpp"
 
 namespace highwater {
 namespace {
@@ -38,6 +39,7 @@ class MarkedCaptures {
 struct Opened {
   PoolIndex pool = 0;
   std::size_t at = 0;
+  SessionKind kind = SessionKind::routed;
 };
 
 /// Pools as they open and close. A recording does not tell the pool of a request that failed, so a
@@ -46,7 +48,7 @@ class Sessions {
  public:
   void follow(const Event& event, std::size_t at) {
     if (event.kind == EventKind::pool_begin) {
-      open_.push_back({event.pool, at});
+      open_.push_back({event.pool, at, session_kind_of(event.value)});
       last_ = open_.back();
     } else if (event.kind == EventKind::pool_end) {
       std::erase_if(open_, [&](const Opened& each) { return each.pool == event.pool; });
@@ -54,12 +56,15 @@ class Sessions {
   }
 
   [[nodiscard]] std::optional<Opened> open() const {
-    return open_.empty() ? std::nullopt
-                         : std::optional(Opened{open_.back().pool, open_.front().at});
+    return open_.empty()
+               ? std::nullopt
+               : std::optional(Opened{open_.back().pool, open_.front().at, open_.back().kind});
   }
 
   [[nodiscard]] std::optional<Opened> since(std::size_t begin) const {
-    return last_ && last_->at >= begin ? std::optional(Opened{last_->pool, begin}) : std::nullopt;
+    return last_ && last_->at >= begin
+               ? std::optional(Opened{last_->pool, begin, SessionKind::capture})
+               : std::nullopt;
   }
 
  private:
@@ -86,7 +91,7 @@ std::optional<OpenSession> open_session(const RequestTrace& trace, std::size_t a
     return std::nullopt;
   }
   const PoolId pool = trace.pools[found->pool];
-  const bool is_capture = captures.is_open() || pool.capture != 0;
+  const bool is_capture = found->kind == SessionKind::capture || pool.capture != 0;
   return OpenSession{
       .pool = pool, .begin = found->at, .is_capture = is_capture, .holds_back = is_capture};
 }

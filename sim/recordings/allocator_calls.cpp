@@ -24,6 +24,7 @@ AllocatorCalls::AllocatorCalls(const Recording& recording, int device) {
     switch (note->kind) {
       case AllocatorNote::Kind::noted:
         noted_from_ = annotation.entry;
+        is_exact_ = note->rest == "exactly";
         break;
       case AllocatorNote::Kind::empty_cache:
         empty_caches_.push_back(*annotation.entry);
@@ -32,6 +33,8 @@ AllocatorCalls::AllocatorCalls(const Recording& recording, int device) {
         retries_.push_back(*annotation.entry);
         break;
       case AllocatorNote::Kind::settings:
+      case AllocatorNote::Kind::release:
+      case AllocatorNote::Kind::done:
         break;  // a marker among the requests (recorded_markers.hpp)
       case AllocatorNote::Kind::pool:
         if (const auto pool = noted_pool(note->rest)) {
@@ -45,6 +48,9 @@ AllocatorCalls::AllocatorCalls(const Recording& recording, int device) {
 }
 
 ReleaseCause AllocatorCalls::cause_of_release(EntryRange entries) const {
+  if (is_exact_ && *noted_from_ <= entries.begin) {
+    return ReleaseCause::allocation;  // what calls released ends with them
+  }
   if (has_any(empty_caches_, entries)) {
     return ReleaseCause::empty_cache;
   }

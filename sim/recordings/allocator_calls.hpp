@@ -22,6 +22,12 @@ class AllocatorCalls {
   /// Of the first release among the entries, of which the last one is an allocation.
   [[nodiscard]] ReleaseCause cause_of_release(EntryRange entries) const;
 
+  /// Whether each release of a pool is noted, and where each call ends.
+  [[nodiscard]] bool are_exact() const { return is_exact_; }
+
+  /// Whether the options of every pool are noted that is used after the first entry.
+  [[nodiscard]] bool knows_pools() const { return noted_from_ == 0; }
+
   /// Of pools whose options are known to differ from the defaults.
   [[nodiscard]] const std::map<PoolId, PoolOptions>& pools() const { return pools_; }
 
@@ -29,6 +35,7 @@ class AllocatorCalls {
   std::vector<std::uint64_t> empty_caches_;  ///< ascending entries before which one was called
   std::vector<std::uint64_t> retries_;       ///< ... that an allocation released first
   std::optional<std::uint64_t> noted_from_;  ///< every empty_cache from this entry on is there
+  bool is_exact_ = false;                    ///< ... and where each call ends
   std::map<PoolId, PoolOptions> pools_;
 };
 

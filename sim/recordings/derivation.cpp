@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/recordings/allocator_calls.hpp"
+#include "sim/recordings/capture_sessions.hpp"
 #include "sim/recordings/older_blocks.hpp"
 #include "sim/recordings/pool_evidence.hpp"
 #include "sim/recordings/recorded_markers.hpp"
@@ -61,11 +62,13 @@ bool may_be_of_empty_cache(RecordedAction action) {
 
 class Derivation {
  public:
-  Derivation(const RecordedDevice& device, const Settings& settings, std::vector<Marker> markers,
-             AllocatorCalls calls)
+  Derivation(const Recording& recording, const RecordedDevice& device, const Settings& settings,
+             std::vector<Marker> markers)
       : device_(&device),
         settings_(&settings),
-        calls_(std::move(calls)),
+        open_pool_(preset_of(recording).open_pool),
+        calls_(recording, device.index),
+        captures_(recording, device),
         log_(device, std::move(markers)),
         synthetic_(device.stream_handles.size()) {
     log_.trace.pools = pool_options(device, calls_, settings);
@@ -76,14 +79,14 @@ class Derivation {
       defer_older(block);
     }
     for (std::size_t i = 0; i < device_->entries.size(); ++i) {
-      log_.emit_markers_until(i);
-      if (log_.is_empty_cache_called() && !may_be_of_empty_cache(device_->entries[i].action)) {
-        settle_empty_cache();
+      pass_markers(i);
+      if (log_.call() && !may_be_of(*log_.call(), device_->entries[i])) {
+        settle_call();
       }
       i = walk(i);
     }
-    log_.emit_markers_until(device_->entries.size());
-    log_.is_empty_cache_called() ? settle_empty_cache() : settle_releases();
+    pass_markers(device_->entries.size());
+    log_.call() ? settle_call() : settle_releases();
     log_.close_session();
     finish_trace();
     return std::move(log_.trace);
@@ -109,6 +112,23 @@ class Derivation {
 
     [[nodiscard]] bool completes() const { return !first.empty() || !between.empty(); }
   };
+
+  /// Whether the call may have released the entry's memory, or seen its block completed: of any
+  /// pool, since what was freed during a capture returns with the next call.
+  [[nodiscard]] bool may_be_of(const Marker& call, const RecordedEntry& entry) const {
+    const bool is_others = call.event.kind == EventKind::pool_release &&
+                           releases_memory(entry.action) && log_.pool_at(entry) != call.pool;
+    return !is_others && may_be_of_empty_cache(entry.action);
+  }
+
+  /// A call is over where the next marker lies behind it.
+  void pass_markers(std::size_t i) {
+    log_.emit_markers_until(i);
+    while (log_.has_markers_until(i)) {
+      settle_call();
+      log_.emit_markers_until(i);
+    }
+  }
 
   /// Handles the entry at `i`; returns the index of the last entry it used.
   std::size_t walk(std::size_t i) {
@@ -164,14 +184,15 @@ class Derivation {
   /// would have shown in others, or made no difference.
   [[nodiscard]] bool gives_up_pools() const {
     const auto has_users = [this](const ReleasedPool& each) { return log_.has_users(each.pool); };
-    return !log_.is_empty_cache_called() && !pending_.pools.empty() && !pending_.releases_others &&
-           std::ranges::all_of(pending_.pools, has_users);
+    return !log_.call() && !calls_.are_exact() && !pending_.pools.empty() &&
+           !pending_.releases_others && std::ranges::all_of(pending_.pools, has_users);
   }
 
   void allocation(const RecordedEntry& entry) {
     const bool failed = entry.action == RecordedAction::oom;
     const std::vector<StreamId> waited_for = settle_before_allocation(entry);
-    log_.switch_session(failed ? pool_of_failure(entry) : log_.pool_at(entry));
+    const PoolId pool = failed ? pool_of_failure(entry) : log_.pool_at(entry);
+    log_.switch_session(pool, captures_.kind_of(pool, consumed_ - 1));
     log_.trace.report.failed_requests += failed ? 1U : 0U;
     Event event;
     event.kind = EventKind::alloc;
@@ -191,24 +212,31 @@ class Derivation {
     pending_ = {};
   }
 
-  /// An oom entry has no address that would reveal its pool. While a session is open nothing is
-  /// released before the failure; so where something was, none was open.
+  /// An oom entry has no address that would reveal its pool. Before its release named it (2.12),
+  /// nothing was released before a failure while a session was open; so where something was, none
+  /// was.
   [[nodiscard]] PoolId pool_of_failure(const RecordedEntry& entry) const {
-    if (entry.pool != 0) {
-      return device_->pools[entry.pool];
+    if (log_.has_pool_names()) {
+      return log_.pool_at(entry);
     }
     return pending_.releases ? PoolId{} : log_.session();
+  }
+
+  /// A pool that serves has its users: oversize blocks of it made room for the request.
+  void leave_out(PoolId serving) {
+    std::erase_if(pending_.pools, [&](const ReleasedPool& each) { return each.pool == serving; });
   }
 
   /// Decides whether what was released and completed before an allocation was released by it, or by
   /// an empty_cache before it. Returns the streams that the allocation waited for; the others were
   /// done before it.
   std::vector<StreamId> settle_before_allocation(const RecordedEntry& entry) {
-    const bool failed = entry.action == RecordedAction::oom;
-    // A session of a pool holds the default pool's memory back (caching_allocator.hpp
-    // is_held_back), so that none of its allocations released any.
-    const bool is_in_session = !failed && !log_.pool_at(entry).is_default();
-    if (gives_up_pools() || (is_in_session && pending_.releases_others)) {
+    if (calls_.are_exact() || !released_only_by_waiting(unexplained(), entry, *settings_)) {
+      leave_out(log_.pool_at(entry));
+    }
+    const bool is_none_of_it =
+        pending_.releases_others && is_held_back(entry) && !may_be_garbage(entry);
+    if (gives_up_pools() || is_none_of_it) {
       settle_releases();
       return {};
     }
@@ -235,6 +263,27 @@ class Derivation {
       }
     }
     return waited_for;
+  }
+
+  /// An allocation that releases nothing of the default pool: one of a capture, until 2.12 that of
+  /// any session (CachingAllocator::is_held_back).
+  [[nodiscard]] bool is_held_back(const RecordedEntry& entry) const {
+    if (entry.action == RecordedAction::oom) {
+      return false;
+    }
+    const PoolId pool = log_.pool_at(entry);
+    return open_pool_ == OpenPool::holds_back
+               ? !pool.is_default()
+               : captures_.kind_of(pool, consumed_ - 1) == SessionKind::capture;
+  }
+
+  /// Collecting garbage is all that an allocation does to the default pool when it is held back.
+  [[nodiscard]] bool may_be_garbage(const RecordedEntry& allocation) const {
+    const bool is_noted =
+        calls_.cause_of_release({log_.emitted(), consumed_}) == ReleaseCause::allocation;
+    return settings_->garbage_collection_threshold > 0 &&
+           (is_noted ||
+            (!pending_.unmaps && !released_only_by_waiting(unexplained(), allocation, *settings_)));
   }
 
   /// As the recording notes, or by what an allocation releases memory for: to get some of it back.
@@ -275,22 +324,52 @@ class Derivation {
   }
 
   /// The recording names the call, so that it is known even where it found nothing to release.
-  void settle_empty_cache() {
+  void settle_call() {
+    const Marker call = log_.call().value();
+    if (call.event.kind == EventKind::pool_release) {
+      settle_pool_release(call.pool);
+    } else {
+      settle_empty_cache(call.entry);
+    }
+    log_.call_is_done();
+  }
+
+  /// What other pools' frees waited for is found done even if the pool was never used.
+  void settle_pool_release(PoolId pool) {
+    if (pending_.completes() && !log_.has_users(pool)) {
+      log_.switch_session(pool, SessionKind::routed);
+    }
+    emit_all_done();
+    log_.release(pool, PoolMemory::goes_now, last_memory_entry_end());
+    pending_ = {};
+  }
+
+  /// In a capture it releases pools that were given up, and nothing else.
+  void settle_empty_cache(std::size_t entry) {
+    if (captures_.is_marked_around(entry)) {
+      give_up_pools();
+      pending_ = {};
+      return;
+    }
     if (!pending_.releases && !pending_.completes()) {
       log_.close_session();
       log_.emit({.kind = EventKind::empty_cache}, log_.emitted());
     }
     settle_releases();
-    log_.empty_cache_is_done();
   }
 
-  /// Their blocks that waited for other streams are free first.
-  void give_up_pools() {
+  /// What waited for other streams is free.
+  void emit_all_done() {
     for (const auto& streams : {pending_.first, pending_.between}) {
       for (const StreamId stream : streams) {
         log_.emit_done(stream);
       }
     }
+  }
+
+  /// Their blocks that waited for other streams are free first.
+  void give_up_pools() {
+    emit_all_done();
     release_pools(PoolMemory::goes_now);
   }
 
@@ -328,6 +407,9 @@ class Derivation {
   }
 
   void defer_free(AllocationId id, const RecordedEntry& entry) {
+    if (open_pool_ == OpenPool::changes_nothing && log_.session_kind() == SessionKind::capture) {
+      log_.close_session();  // else the wait would be a use in the capture, which ends with it
+    }
     const StreamId stream = synthetic_.take();
     ++log_.trace.report.deferred_frees;
     ++waiting_;
@@ -477,7 +559,9 @@ class Derivation {
 
   const RecordedDevice* device_;
   const Settings* settings_;
+  OpenPool open_pool_;
   AllocatorCalls calls_;
+  CaptureSessions captures_;
   RequestLog log_;
   SyntheticStreams synthetic_;
   boost::unordered_flat_map<std::uint64_t, Live> live_;
@@ -496,10 +580,9 @@ DerivedTrace derive_requests(const Recording& recording, const RecordedDevice& d
                      "more than 4294967294 entries", "split the recording");
   }
   SideTables tables = recording.tables;
-  DerivedTrace trace =
-      Derivation(device, settings, recorded_markers(recording, device.index, tables.strings),
-                 AllocatorCalls(recording, device.index))
-          .run();
+  DerivedTrace trace = Derivation(recording, device, settings,
+                                  recorded_markers(recording, device.index, tables.strings))
+                           .run();
   trace.requests.tables = std::move(tables);
   trace.requests.header.torch = release_of(preset_of(recording).name);
   return trace;

@@ -52,9 +52,10 @@ struct DerivedTrace {
   [[nodiscard]] bool failed(AllocationId id) const { return addresses[id.index()] == Address{}; }
 
   /// Event::value of a pool_begin of `pool`.
-  [[nodiscard]] std::uint64_t options_of(PoolId pool) const {
+  [[nodiscard]] std::uint64_t options_of(PoolId pool,
+                                         SessionKind kind = SessionKind::routed) const {
     const auto known = pools.find(pool);
-    return known == pools.end() ? 0 : value_of(known->second);
+    return value_of(known == pools.end() ? PoolOptions{} : known->second, kind);
   }
 
   [[nodiscard]] EntryRange entries_of(std::size_t event) const {

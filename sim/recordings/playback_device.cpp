@@ -20,6 +20,7 @@ constexpr Bytes kTotalMemory{std::uint64_t{1} << 43};
 
 void PlaybackDevice::begin(EntryRange entries) {
   answers_.clear();
+  begin_ = entries.begin;
   bool waited = false;
   for (std::size_t i = entries.begin; i < entries.end; ++i) {
     const RecordedAction action = recording_->entries[i].action;
@@ -127,12 +128,55 @@ void PlaybackDevice::unmap(AddressRange range) {
   take(RecordedAction::segment_unmap, range);
 }
 
+/// Its first page lies where it begins. Where the device had no memory for that page yet, the map
+/// comes after what was released, or with a later request.
 Address PlaybackDevice::reserve(const ReservationRequest& request) {
-  const Answer* const answer = next();
-  if (answer != nullptr && entry(*answer).action == RecordedAction::segment_map) {
-    return entry(*answer).address;
+  if (const std::optional<Address> first = first_mapped(request)) {
+    return *first;
+  }
+  if (has_oom()) {  // mapped by no request at all
+    const Address address = made_up_;
+    made_up_ = made_up_ + round_up(request.size, kRoundLarge);
+    return address;
   }
   return make_up(request.size);
+}
+
+bool PlaybackDevice::has_oom() const {
+  return std::ranges::any_of(answers_, [this](const Answer& answer) {
+    return entry(answer).action == RecordedAction::oom;
+  });
+}
+
+std::optional<Address> PlaybackDevice::first_mapped(const ReservationRequest& request) const {
+  const bool has_names = recording_->pools.size() > 1;
+  std::size_t end = begin_;  // without names only the operation's own maps are certain
+  for (const Answer& answer : answers_) {
+    end = answer.entry + 1;
+  }
+  end = has_names ? recording_->entries.size() : end;
+  for (std::size_t i = begin_; i < end; ++i) {
+    if (recording_->entries[i].action == RecordedAction::segment_map && is_for(request, i)) {
+      return recording_->entries[i].address;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether the pages that the entry `map` maps are for requests of that stream and pool. The
+/// request that they were mapped for is the next one.
+bool PlaybackDevice::is_for(const ReservationRequest& request, std::size_t map) const {
+  const RecordedEntry& mapped = recording_->entries[map];
+  if (mapped.stream != request.stream.value() || recording_->pools[mapped.pool] != request.owner) {
+    return false;
+  }
+  for (std::size_t i = map + 1; i < recording_->entries.size(); ++i) {
+    const RecordedEntry& next = recording_->entries[i];
+    if (next.action == RecordedAction::alloc || next.action == RecordedAction::oom) {
+      return (next.size <= kSmallSize) == (request.kind == PoolKind::small);
+    }
+  }
+  return false;
 }
 
 bool PlaybackDevice::map(AddressRange range, Bytes) {

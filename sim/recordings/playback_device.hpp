@@ -64,11 +64,15 @@ class PlaybackDevice : public Device {
   }
 
   [[nodiscard]] Answer* next();
+  [[nodiscard]] bool has_oom() const;
+  [[nodiscard]] std::optional<Address> first_mapped(const ReservationRequest& request) const;
+  [[nodiscard]] bool is_for(const ReservationRequest& request, std::size_t map) const;
   bool take(RecordedAction action, AddressRange range);
   void use(Answer& answer);
   Address make_up(Bytes size);
 
   const RecordedDevice* recording_;
+  std::size_t begin_ = 0;            ///< of the operation's entries
   std::map<Address, Address> held_;  ///< begin and end of each range
   std::vector<Answer> answers_;      ///< segment and oom entries of the operation, in order
   Address made_up_{kMadeUp};

@@ -100,6 +100,9 @@ class SplitEvidence {
 
   void look_at(const RecordedSegment& segment) {
     const PoolKind kind = segment.is_large ? PoolKind::large : PoolKind::small;
+    if (segment.blocks.size() > 1) {
+      split_.insert(segment.pool);
+    }
     for (const RecordedBlock& block : segment.blocks) {
       const Bytes rounded = round_size(block.requested, *settings_);
       const bool is_whole = !segment.pool.is_default() && !segment.is_expandable &&
@@ -123,8 +126,8 @@ class SplitEvidence {
 std::map<PoolId, PoolOptions> pool_options(const RecordedDevice& device,
                                            const AllocatorCalls& calls, const Settings& settings) {
   std::map<PoolId, PoolOptions> options = calls.pools();
-  const bool has_pools = device.pools.size() > 1;  // then entries name them
-  if (has_pools) {
+  const bool has_names = device.pools.size() > 1;
+  if (has_names && !calls.knows_pools()) {
     for (const PoolId pool : SplitEvidence(device, settings).unsplit()) {
       options[pool].no_split = true;
     }

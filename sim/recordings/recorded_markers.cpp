@@ -11,13 +11,32 @@
 namespace highwater {
 namespace {
 
-/// Of what the allocator was asked for; the rest is not an event of its own.
-std::optional<Event> event_of(const AllocatorNote& note, StringTable& strings) {
+Marker event_marker(const Event& event) {
+  return {.event = event};
+}
+
+std::optional<Marker> release_marker(std::string_view text) {
+  const std::optional<NotedRelease> release = noted_release(text);
+  if (!release) {
+    return std::nullopt;
+  }
+  return Marker{.event = {.value = release->is_now ? 1U : 0U, .kind = EventKind::pool_release},
+                .kind = release->is_now ? Marker::Kind::call : Marker::Kind::event,
+                .pool = release->pool};
+}
+
+/// Of what the allocator was asked for; the rest is no marker.
+std::optional<Marker> marker_of(const AllocatorNote& note, StringTable& strings) {
   switch (note.kind) {
     case AllocatorNote::Kind::settings:
-      return Event{.value = strings.intern(note.rest).value(), .kind = EventKind::set_settings};
+      return event_marker(
+          {.value = strings.intern(note.rest).value(), .kind = EventKind::set_settings});
     case AllocatorNote::Kind::empty_cache:
-      return Event{.kind = EventKind::empty_cache};
+      return Marker{.event = {.kind = EventKind::empty_cache}, .kind = Marker::Kind::call};
+    case AllocatorNote::Kind::done:
+      return Marker{.kind = Marker::Kind::done};
+    case AllocatorNote::Kind::release:
+      return release_marker(note.rest);
     case AllocatorNote::Kind::noted:
     case AllocatorNote::Kind::retry:
     case AllocatorNote::Kind::pool:
@@ -27,19 +46,19 @@ std::optional<Event> event_of(const AllocatorNote& note, StringTable& strings) {
 }
 
 /// "step 3" begins step 3; a name that `highwater record` gives to nothing else is a phase's.
-std::optional<Event> marker_called(std::string_view name, StringTable& strings) {
+std::optional<Marker> marker_called(std::string_view name, StringTable& strings) {
   constexpr std::string_view kStep = "step ";
   if (const std::optional<AllocatorNote> note = allocator_note(name)) {
-    return event_of(*note, strings);
+    return marker_of(*note, strings);
   }
   if (name.starts_with(kStep)) {
     if (const auto number = parse_number<std::uint64_t>(name.substr(kStep.size()))) {
-      return Event{.value = *number, .kind = EventKind::step};
+      return event_marker({.value = *number, .kind = EventKind::step});
     }
   }
   const bool is_capture = name == kCaptureBegins || name == kCaptureEnds;
-  return Event{.value = strings.intern(name).value(),
-               .kind = is_capture ? EventKind::op : EventKind::phase};
+  return event_marker({.value = strings.intern(name).value(),
+                       .kind = is_capture ? EventKind::op : EventKind::phase});
 }
 
 }  // namespace
@@ -48,8 +67,9 @@ std::vector<Marker> recorded_markers(const Recording& recording, int index, Stri
   std::vector<Marker> markers;
   for (const Annotation& annotation : recording.annotations) {
     if (annotation.entry && annotation.is_start && annotation.device == index) {
-      if (const std::optional<Event> event = marker_called(annotation.name, strings)) {
-        markers.push_back({*annotation.entry, *event});
+      if (std::optional<Marker> marker = marker_called(annotation.name, strings)) {
+        marker->entry = *annotation.entry;
+        markers.push_back(*marker);
       }
     }
   }

@@ -12,11 +12,18 @@
 
 namespace highwater {
 
-/// An event that lies before an entry of its device: a marker, or an empty_cache, whose own entries
-/// follow if it released anything.
+/// What lies before an entry of its device.
 struct Marker {
+  enum class Kind : std::uint8_t {
+    event,  ///< has no entries of its own
+    call,   ///< what it released follows: empty_cache, or the deletion of a MemPool
+    done,   ///< the call before it has returned
+  };
+
   std::uint64_t entry = 0;
   Event event;
+  Kind kind = Kind::event;
+  PoolId pool = {};  ///< that a pool_release means
 };
 
 /// Those of the device `index`, in order: annotations whose place among the entries is known. Names

@@ -24,12 +24,17 @@ void RequestLog::emit_done(StreamId stream) {
 }
 
 void RequestLog::emit_markers_until(std::size_t entry) {
-  for (; next_marker_ < markers_.size() && markers_[next_marker_].entry <= entry; ++next_marker_) {
-    const Event& event = markers_[next_marker_].event;
-    if (event.kind == EventKind::empty_cache) {
-      is_empty_cache_called_ = true;
-    } else {
-      emit(event, emitted_);
+  for (; has_markers_until(entry); ++next_marker_) {
+    const Marker& marker = markers_[next_marker_];
+    if (call_ && (call_->entry < marker.entry || marker.kind != Marker::Kind::event)) {
+      return;
+    }
+    if (marker.kind == Marker::Kind::call) {
+      call_ = marker;
+    } else if (marker.event.kind == EventKind::pool_release) {
+      release(marker.pool, PoolMemory::goes_later, emitted_);
+    } else if (marker.kind == Marker::Kind::event) {
+      emit(marker.event, emitted_);
     }
   }
 }
@@ -39,15 +44,16 @@ AllocationId RequestLog::new_allocation(Address address) {
   return AllocationId{trace.addresses.size() - 1};
 }
 
-void RequestLog::switch_session(PoolId pool) {
-  if (pool == session_) {
+void RequestLog::switch_session(PoolId pool, SessionKind kind) {
+  if (pool == session_ && kind == kind_) {
     return;
   }
   close_session();
   if (!pool.is_default()) {
     session_ = pool;
+    kind_ = kind;
     ++users_[pool];
-    emit({.value = trace.options_of(pool),
+    emit({.value = trace.options_of(pool, kind),
           .kind = EventKind::pool_begin,
           .pool = trace.requests.index_of(pool)},
          emitted_);
@@ -58,6 +64,7 @@ void RequestLog::close_session() {
   if (!session_.is_default()) {
     emit({.kind = EventKind::pool_end, .pool = trace.requests.index_of(session_)}, emitted_);
     session_ = PoolId{};
+    kind_ = SessionKind::routed;
   }
 }
 
@@ -80,8 +87,7 @@ void RequestLog::release(PoolId pool, PoolMemory goes, std::size_t entries_until
 }
 
 PoolId RequestLog::pool_at(const RecordedEntry& entry) const {
-  const bool has_names = device_->pools.size() > 1;  // then no name is the default pool's
-  if (has_names) {
+  if (has_pool_names()) {
     return device_->pools[entry.pool];
   }
   for (const PrivateRange& candidate : private_ranges_) {

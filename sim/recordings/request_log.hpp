@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/recordings/derivation.hpp"
@@ -26,18 +27,24 @@ class RequestLog {
   /// A stream is found done; no entry says so.
   void emit_done(StreamId stream);
 
-  /// The markers that lie before entry `entry`. A call of empty_cache is noted instead, since what
-  /// it released is in the entries that follow.
+  /// The markers that lie before entry `entry`. A call is kept instead, since what it released is
+  /// in the entries that follow; the markers behind these are left for later.
   void emit_markers_until(std::size_t entry);
 
-  [[nodiscard]] bool is_empty_cache_called() const { return is_empty_cache_called_; }
+  /// The call that is under way; absent once it is done.
+  [[nodiscard]] const std::optional<Marker>& call() const { return call_; }
 
-  void empty_cache_is_done() { is_empty_cache_called_ = false; }
+  void call_is_done() { call_.reset(); }
+
+  /// Whether a marker is left that lies before entry `entry`.
+  [[nodiscard]] bool has_markers_until(std::size_t entry) const {
+    return next_marker_ < markers_.size() && markers_[next_marker_].entry <= entry;
+  }
 
   AllocationId new_allocation(Address address);
 
   /// Opens a session of `pool`, or closes the open one for the default pool.
-  void switch_session(PoolId pool);
+  void switch_session(PoolId pool, SessionKind kind);
   void close_session();
 
   [[nodiscard]] bool has_users(PoolId pool) const { return users_.contains(pool); }
@@ -48,6 +55,11 @@ class RequestLog {
 
   /// The pool of the open session, the default pool while none is.
   [[nodiscard]] PoolId session() const { return session_; }
+
+  [[nodiscard]] SessionKind session_kind() const { return kind_; }
+
+  /// Whether entries name their pools: those that name none are of the default pool's memory then.
+  [[nodiscard]] bool has_pool_names() const { return device_->pools.size() > 1; }
 
   /// The pool that an allocation's memory belongs to: as its entry says, else by its address.
   [[nodiscard]] PoolId pool_at(const RecordedEntry& entry) const;
@@ -66,10 +78,11 @@ class RequestLog {
   const RecordedDevice* device_;
   std::vector<Marker> markers_;
   std::size_t next_marker_ = 0;
-  bool is_empty_cache_called_ = false;
+  std::optional<Marker> call_;
   std::vector<PrivateRange> private_ranges_;
   PoolId session_;
-  std::map<PoolId, std::size_t> users_;  ///< of private pools, as the allocator counts them
+  SessionKind kind_ = SessionKind::routed;  ///< of the open session
+  std::map<PoolId, std::size_t> users_;     ///< of private pools, as the allocator counts them
   std::size_t emitted_ = 0;
 };
 

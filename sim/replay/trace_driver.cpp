@@ -87,10 +87,11 @@ void TraceDriver::free(AllocationId id) {
 
 void TraceDriver::apply_pool(const Event& event) {
   const PoolId pool = trace_->pools.at(event.pool);
-  const PoolCall result = event.kind == EventKind::pool_begin
-                              ? allocator_->begin_pool(pool, pool_options_of(event.value))
-                          : event.kind == EventKind::pool_end ? allocator_->end_pool(pool)
-                                                              : allocator_->release_pool(pool);
+  const PoolCall result =
+      event.kind == EventKind::pool_begin
+          ? allocator_->begin_pool(pool, pool_options_of(event.value), session_kind_of(event.value))
+      : event.kind == EventKind::pool_end ? allocator_->end_pool(pool)
+                                          : allocator_->release_pool(pool);
   if (result != PoolCall::ok) {
     throw OperationError(operations_,
                          fmt::format("pool {},{}: {} (PyTorch asserts here)", pool.capture,

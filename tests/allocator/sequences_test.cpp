@@ -256,6 +256,56 @@ TEST_CASE("allocator: of pools for use on out of memory the first with room serv
   }
 }
 
+TEST_CASE("allocator: a capture holds cached memory back, since 2.13 nothing else does",
+          "[allocator][sequence]") {
+  const auto kind = GENERATE(SessionKind::routed, SessionKind::capture);
+  const auto torch = GENERATE("2.12", "2.15");
+  AllocatorUnderTest under_test({.capacity = 60_MiB, .torch = torch});
+  under_test.alloc("a", 40_MiB);
+  under_test.free("a");
+  REQUIRE(under_test.model().begin_pool({1, 0}, {}, kind) == PoolCall::ok);
+  if (kind == SessionKind::capture || std::string_view(torch) == "2.12") {
+    CHECK(under_test.runs_out(30_MiB));
+    REQUIRE(under_test.model().end_pool({1, 0}) == PoolCall::ok);
+    under_test.alloc("b", 30_MiB);
+    CHECK(under_test.picture() == "[b:30M free:10M]");
+  } else {
+    under_test.alloc("b", 30_MiB);
+    CHECK(under_test.picture() == "[b:30M]");
+  }
+}
+
+TEST_CASE("allocator: a pool without users serves no other requests", "[allocator][sequence]") {
+  AllocatorUnderTest under_test({.capacity = 60_MiB, .torch = "2.15"});
+  CachingAllocator& model = under_test.model();
+  REQUIRE(model.begin_pool({0, 1}, {.use_on_oom = true}) == PoolCall::ok);
+  under_test.alloc("p", 20_MiB);
+  under_test.alloc("q", 20_MiB);
+  REQUIRE(model.end_pool({0, 1}) == PoolCall::ok);
+  under_test.free("p");
+  under_test.alloc("a", 20_MiB);
+  REQUIRE(model.release_pool({0, 1}) == PoolCall::ok);
+  under_test.alloc("b", 20_MiB);  // after the cached segment of the pool went back
+  CHECK(under_test.picture() == "[q:20M] [a:20M] [b:20M]");
+}
+
+// A request that mapped once and two ranges that were unmapped: PyTorch's count is 0.
+TEST_CASE("allocator: a pool of expandable segments may be deleted while its blocks are in use",
+          "[allocator][sequence]") {
+  AllocatorUnderTest under_test({.conf = "expandable_segments:True", .torch = "2.15"});
+  CachingAllocator& model = under_test.model();
+  REQUIRE(model.begin_pool({0, 1}) == PoolCall::ok);
+  under_test.alloc("p", 60_MiB);
+  under_test.free("p");
+  under_test.alloc("q", 20_MiB);
+  REQUIRE(model.end_pool({0, 1}) == PoolCall::ok);
+  REQUIRE(model.release_pool({0, 1}) == PoolCall::ok);
+  REQUIRE(model.begin_pool({0, 1}) == PoolCall::pool_released);
+  REQUIRE(model.empty_cache());
+  CHECK(under_test.picture() == "~[q:20M]");
+  CHECK(model.begin_pool({0, 1}) == PoolCall::ok);
+}
+
 TEST_CASE("allocator: a fraction of 1 takes an earlier limit away in 2.11",
           "[allocator][sequence]") {
   AllocatorUnderTest under_test({.capacity = 100_MiB, .fraction = 0.5, .torch = "2.11"});

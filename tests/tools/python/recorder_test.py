@@ -402,7 +402,8 @@ class AllocatorCalls(unittest.TestCase):
 
         self.allocations = 0
         bindings = types.SimpleNamespace(_cuda_emptyCache=self.allocate, _accelerator_setAllocatorSettings=apply)
-        self.torch = types.SimpleNamespace(_C=bindings, cuda=types.SimpleNamespace(MemPool=MemPool))
+        graph = type("CUDAGraph", (), {"capture_end": lambda self: None, "reset": lambda self: None})
+        self.torch = types.SimpleNamespace(_C=bindings, cuda=types.SimpleNamespace(MemPool=MemPool, CUDAGraph=graph))
         clock = types.SimpleNamespace(now=lambda: places.Moment(0, (self.allocations, 0, 0)))
         self.calls = allocator_calls.AllocatorCalls(self.torch, clock, {"max_split_size": -1})
         self.calls.start()
@@ -419,7 +420,7 @@ class AllocatorCalls(unittest.TestCase):
         self.torch._C._cuda_emptyCache()
         self.torch._C._accelerator_setAllocatorSettings("max_split_size_mb:64")
         notes, snapshot = self.noted()
-        self.assertEqual(notes, [("allocator: noted", 0), ("allocator: empty_cache", 0),
+        self.assertEqual(notes, [("allocator: noted exactly", 0), ("allocator: empty_cache", 0), ("allocator: done", 1),
                                  ("allocator: settings max_split_size_mb:64", 1)])
         self.assertEqual(snapshot["allocator_settings"], {"max_split_size": -1})
 
@@ -427,15 +428,14 @@ class AllocatorCalls(unittest.TestCase):
         with self.assertRaises(RuntimeError):
             self.torch._C._accelerator_setAllocatorSettings("wrong")
         notes, snapshot = self.noted()
-        self.assertEqual(notes, [("allocator: noted", 0)])
+        self.assertEqual(notes, [("allocator: noted exactly", 0)])
         self.assertEqual(snapshot["allocator_settings"], {"max_split_size": 7})
 
     def test_pools_with_options_are_noted(self):
-        self.torch.cuda.MemPool()
-        self.assertEqual(self.torch.cuda.MemPool(None, True).given, (True, False))
-        self.torch.cuda.MemPool(no_split=True)
+        pools = [self.torch.cuda.MemPool(), self.torch.cuda.MemPool(None, True), self.torch.cuda.MemPool(no_split=True)]
+        self.assertEqual(pools[1].given, (True, False))
         self.assertEqual([name for name, _ in self.noted()[0]],
-                         ["allocator: noted", "allocator: pool 0,7 use_on_oom", "allocator: pool 0,7 no_split"])
+                         ["allocator: noted exactly", "allocator: pool 0,7 use_on_oom", "allocator: pool 0,7 no_split"])
 
 
 class Libraries(unittest.TestCase):
@@ -900,6 +900,11 @@ class Phases(unittest.TestCase):
         moments = [places.Moment(0, counts) for counts in ((0, 0, 0), (1, 0, 0), (1, 1, 1), (2, 1, 1), (3, 1, 1))]
         self.assertEqual(places.positions(history, moments), [0, 2, 4, 5, None])
 
+    def test_failures_and_segments_count_where_a_release_counts_them(self):
+        history = [{"action": action} for action in ("segment_alloc", "alloc", "oom", "segment_free", "segment_map", "alloc")]
+        moments = [places.Moment(0, counts) for counts in ((1, 0, 0, 0, 1, 0), (1, 0, 0, 1, 1, 0), (1, 0, 0, 1, 1, 1))]
+        self.assertEqual(places.positions(history, moments), [2, 3, 4])
+
     def test_marks_are_written_to_the_device_whose_allocator_counted(self):
         history = [{"action": "alloc", "time_us": 5}, {"action": "alloc", "time_us": 6}]
         snapshot = {"device_traces": [[], history]}
@@ -931,6 +936,48 @@ class Captures(unittest.TestCase):
         self.assertEqual(happened, ["begin", "end"])
         self.assertEqual([(mark.name, mark.moment) for mark in marks],
                          [(captures.CAPTURE_BEGIN, 0), (captures.CAPTURE_END, 2)])
+
+
+class PoolUsers(unittest.TestCase):
+    def setUp(self):
+        notes = self.notes = []
+
+        class MemPool:
+            def __init__(self, number):
+                self.id = (0, number)
+
+        class Graph:
+            def capture_end(self):
+                notes.append("captured")
+
+            def pool(self):
+                return (0, 1)
+
+            def reset(self):
+                notes.append("reset")
+
+        self.cuda = types.SimpleNamespace(MemPool=MemPool, CUDAGraph=Graph)
+        allocator_calls.PoolUsers(types.SimpleNamespace(cuda=self.cuda), notes.append).start()
+
+    def test_a_deleted_pool_gives_its_memory_back_at_once(self):
+        pool = self.cuda.MemPool(2)
+        del pool
+        self.assertEqual(self.notes, ["release 0,2 now"])
+
+    def test_the_last_of_a_pool_and_its_graphs_releases_it(self):
+        pool, graph, other = self.cuda.MemPool(1), self.cuda.CUDAGraph(), self.cuda.CUDAGraph()
+        graph.capture_end()
+        other.capture_end()
+        del pool
+        other.reset()
+        del other
+        self.assertEqual(self.notes, ["captured", "captured", "reset"])
+        del graph
+        self.assertEqual(self.notes[3:], ["release 0,1"])
+
+    def test_a_graph_without_a_capture_releases_nothing(self):
+        self.cuda.CUDAGraph().reset()
+        self.assertEqual(self.notes, ["reset"])
 
 
 class HostWeights(unittest.TestCase):

@@ -3,16 +3,19 @@
 asks whether their recordings replay as they were.
 
   random_programs.py record FOLDER --fakecuda build/dev/fakecuda/cuda13 --seeds 1-1000 [--only WORD,...]
-  random_programs.py judge FOLDER --highwater build/dev/highwater [--free]
+  random_programs.py judge FOLDER --highwater build/dev/highwater
 
-`record` writes FOLDER/SEED.pickle, one process for each program, forked after a single import of torch; a program that
-ends otherwise is listed. `judge` replays each recording: what is not reproduced is listed by cause, the first decision
-that differs without its numbers. With --free it also replays the requests alone under the recorded settings, which
-shows what a recording leaves open (own_settings_error). Both print one line of totals.
+`record` writes FOLDER/SEED.pickle and SEED.json (what the program did, and the most that it reserved), one process for
+each program, forked after a single import of torch; a program that ends otherwise is listed. `judge` replays each
+recording as it was: what is not reproduced is listed by cause, the first decision that differs without its numbers.
+It also replays the requests alone under the recorded settings, which shows what a recording leaves open: the peak is
+exact, or the report's own_settings_error says by how much it is off, or it is wrong. Both print a line of totals,
+`judge` a table by what programs did.
 """
 
 import argparse
 import collections
+import concurrent.futures
 import contextlib
 import ctypes
 import json
@@ -42,7 +45,7 @@ class Program:
 
     def __init__(self, torch, seed, only):
         self.torch, self.random = torch, random.Random(seed)
-        self.live, self.graphs, self.callables = [], [], []
+        self.live, self.graphs, self.callables, self.done = [], [], [], set()
         self.acts = {"eager": 30, "in_pool": 14, "in_nested_pools": 5, "capture": 14, "capture_in_pools": 6,
                      "concurrent_captures": 4, "checkpoint": 3, "graphed_callable": 2, "empty_cache": 8,
                      "destroy_graph": 8, "delete_pool": 5, "new_pool": 5, "switch_settings": 3, "limit": 2,
@@ -69,6 +72,7 @@ class Program:
             cuda.set_per_process_memory_fraction(draw.uniform(0.3, 0.9))
         for _ in range(30):
             act = draw.choices(list(self.acts), list(self.acts.values()))[0]
+            self.done.add(act)
             with self.survived():
                 getattr(self, act)()
             while len(self.live) > MOST_LIVE:
@@ -79,7 +83,15 @@ class Program:
         try:
             yield
         except self.torch.cuda.OutOfMemoryError:
-            pass
+            self.done.add("out of memory")
+
+    def facts(self):
+        """What is known of the program beside its recording."""
+        stats = self.torch.cuda.memory_stats()
+        done = {*self.done, *(["retry"] if stats["num_alloc_retries"] else []),
+                *(option.partition(":")[0] for option in self.conf.split(",") if option)}
+        return {"done": sorted(done), "conf": self.conf, "capacity": self.capacity,
+                "peak_reserved": stats["reserved_bytes.all.peak"], "reserved": stats["reserved_bytes.all.current"]}
 
     # ---- what is allocated
 
@@ -96,8 +108,9 @@ class Program:
                 kept.append(self.tensor())
             elif chance < 0.8:
                 kept.pop(draw.randrange(len(kept)))
-            elif not is_captured:
+            else:
                 draw.choice(kept).record_stream(draw.choice(self.streams))
+                self.done.add("record_stream in a capture" if is_captured else "record_stream")
                 self.torch.zeros(1, dtype=self.torch.uint8, device="cuda")  # a launch, by which events lag
 
     def eager(self):
@@ -219,22 +232,35 @@ class Program:
 
 def run_program(torch, seed, options):
     """In a child: writes the recording."""
-    from highwater_record import allocator_calls, places
+    from highwater_record import allocator_calls, captures, places
     program = Program(torch, seed, options.only)
     program.prepare()
     torch.cuda.init()
     settings = allocator_calls.settings_now(torch)
     stacks = {"context": "alloc", "stacks": "python"} if options.stacks else {"context": None}
     torch.cuda.memory._record_memory_history(max_entries=1_000_000, **stacks)
-    calls = allocator_calls.AllocatorCalls(torch, places.Clock(torch), settings)
+    clock = places.Clock(torch)
+    calls = allocator_calls.AllocatorCalls(torch, clock, settings)
     if options.noted:
         calls.start()
+        captures.mark(torch, clock, calls.marks)
     program.run()
     snapshot = torch.cuda.memory._snapshot()
+    require_sound(snapshot, torch)
+    (Path(options.folder) / f"{seed}.json").write_text(json.dumps(program.facts()))
     calls.write(snapshot)
     snapshot["torch_version"] = str(torch.__version__)
     with open(Path(options.folder) / f"{seed}.pickle", "wb") as file:
         pickle.dump(snapshot, file, protocol=4)
+
+
+def require_sound(snapshot, torch):
+    """PyTorch 2.15 deletes some pools of expandable segments whose blocks are in use (cudaMalloc_count); what it does with
+    these afterwards depends on freed memory."""
+    shown = sum(segment["total_size"] for segment in snapshot["segments"])
+    names = [max(segment["segment_pool_id"]) for segment in snapshot["segments"]]
+    if shown != torch.cuda.memory_reserved() or max(names, default=0) > 1_000_000:
+        raise RuntimeError("PyTorch deleted a pool whose blocks are in use")
 
 
 def in_child(work):
@@ -305,27 +331,59 @@ def difference(device):
     return ""
 
 
+def has_free(replay):
+    return isinstance(replay, dict)
+
+
+def verdict_of(free, facts):
+    """What a free replay says of the most that was reserved: "exact", "told" (off as its report says) or "wrong"."""
+    if not has_free(free):
+        return "wrong"
+    error = free["peak"]["reserved_bytes"] / facts["peak_reserved"] - 1
+    if not error:
+        return "exact"
+    return "told" if abs(error - free.get("own_settings_error", 0)) < 0.0005 else "wrong"
+
+
+def judged(options, file):
+    """(facts of the program, what its replay lacks, the verdict of its free replay, its error)"""
+    facts = json.loads(file.with_suffix(".json").read_text())
+    device = replayed(options, str(file))
+    free = "not replayed"
+    if has_free(device):
+        conf = device["settings"] or "max_split_size_mb:1000000"  # as good as none
+        free = replayed(options, str(file), "--alloc-conf", conf)
+    error = free["peak"]["reserved_bytes"] / facts["peak_reserved"] - 1 if has_free(free) else 0
+    return facts, difference(device), verdict_of(free, facts), error
+
+
+def print_table(results):
+    rows = collections.defaultdict(collections.Counter)
+    for facts, different, verdict, _ in results.values():
+        for name in ["all", *facts["done"]]:
+            rows[name].update(["programs", verdict, *([] if different else ["whole"])])
+    print("| what the program did | programs | replay whole | free: exact | off as it says | wrong |\n|---|--:|--:|--:|--:|--:|")
+    for name, row in sorted(rows.items(), key=lambda item: -item[1]["programs"]):
+        print(f"| {name} | {row['programs']} | {row['whole']} | {row['exact']} | {row['told']} | {row['wrong']} |")
+
+
 def judge(options):
-    causes, errors = collections.defaultdict(list), []
     files = sorted(Path(options.folder).glob("*.pickle"), key=lambda path: int(path.stem))
-    for file in files:
-        device = replayed(options, str(file))
-        different = difference(device)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = dict(zip((file.stem for file in files), pool.map(lambda file: judged(options, file), files)))
+    causes = collections.defaultdict(list)
+    for seed, (_, different, _, _) in results.items():
         if different:
-            causes[cause_of(different)].append((file.stem, different))
-        if options.free and not isinstance(device, str):
-            conf = device["settings"] or "max_split_size_mb:1000000"  # as good as none
-            free = replayed(options, str(file), "--alloc-conf", conf)
-            error = 0 if isinstance(free, str) else free.get("own_settings_error", 0)
-            if error:
-                errors.append((abs(error), error, file.stem))
+            causes[cause_of(different)].append((seed, different))
     for cause, found in sorted(causes.items(), key=lambda item: -len(item[1])):
         print(f"{len(found)} x {cause}\n    seeds {', '.join(seed for seed, _ in found[:12])}; the first: {found[0][1]}")
-    for _, error, seed in sorted(errors, reverse=True)[:12]:
-        print(f"free replay of {seed}: {100 * error:+.2f} %")
+    off = [(abs(error), error, seed, verdict) for seed, (_, _, verdict, error) in results.items() if verdict != "exact"]
+    for _, error, seed, verdict in sorted(off, reverse=True)[:12]:
+        print(f"free replay of {seed}: {100 * error:+.2f} % ({verdict})")
+    print_table(results)
     wrong = sum(map(len, causes.values()))
-    free = f"; free replays exact in {len(files) - len(errors)}" if options.free else ""
-    print(f"{len(files) - wrong} of {len(files)} recordings replay whole{free}")
+    exact = sum(verdict == "exact" for _, _, verdict, _ in results.values())
+    print(f"{len(files) - wrong} of {len(files)} recordings replay whole; free replays exact in {exact}")
     return 1 if wrong else 0
 
 
@@ -347,7 +405,7 @@ def main():
     judging = commands.add_parser("judge")
     judging.add_argument("folder")
     judging.add_argument("--highwater", required=True)
-    judging.add_argument("--free", action="store_true", help="also replay the requests alone")
+    judging.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     sys.exit(record(options) if options.command == "record" else judge(options))
 

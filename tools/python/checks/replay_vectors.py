@@ -74,6 +74,7 @@ class Replay:
     def __init__(self, torch, trace):
         self.torch, self.trace = torch, trace
         self.tensors, self.stream_of, self.used_on, self.sizes, self.pools = {}, {}, {}, {}, {}
+        self.captures = {}  # pool -> stream and graph
         torch.cuda.init()
         self.device = torch.device("cuda", 0)
         # Created together, so that their handles ascend as the numbers of the streams do.
@@ -116,7 +117,9 @@ class Replay:
         self.torch.cuda.reset_peak_memory_stats()
 
     def operation_pool_begin(self, pool, *options):
-        if options and pool not in self.pools:
+        if "capture" in options:
+            self.begin_capture(pool)
+        elif options and pool not in self.pools:
             self.pools[pool] = self.torch.cuda.MemPool(**dict.fromkeys(options, True))
             KEPT.append(self.pools[pool])
             assert self.pools[pool].id == pool_id(pool), f"name the pool {self.pools[pool].id}"
@@ -125,7 +128,22 @@ class Replay:
         else:
             self.torch._C._cuda_beginAllocateToPool(0, pool_id(pool))
 
+    def begin_capture(self, pool):
+        """On the stream of the next allocation, which all of the session use."""
+        stream = self.streams[int(next(rest[2] for word, rest in self.ahead if word == "a"))]
+        graph = self.torch.cuda.CUDAGraph()
+        KEPT.append(graph)
+        self.captures[pool] = stream, graph
+        self.torch.cuda.set_stream(stream)
+        graph.capture_begin(pool=pool_id(pool))
+
     def operation_pool_end(self, pool):
+        if pool in self.captures:
+            stream, graph = self.captures.pop(pool)
+            self.torch.cuda.set_stream(stream)
+            graph.capture_end()
+            self.torch.cuda.set_stream(self.streams[0])
+            return
         end = getattr(self.torch._C, "_cuda_endAllocateToPool", None)  # the name since 2.7
         (end or self.torch._C._cuda_endAllocateCurrentStreamToPool)(0, pool_id(pool))
 
@@ -143,6 +161,7 @@ class Replay:
             context=None, stacks="python", max_entries=20 * len(trace.operations) + 1000)
         failures = []
         for number, (word, rest) in enumerate(trace.operations):
+            self.ahead = trace.operations[number:]
             try:
                 operation = getattr(self, "operation_" + word)
                 operation(rest) if word == "setconf" else operation(*rest)
@@ -219,15 +238,15 @@ def device_use(log):
     sizes = {}
     for line in log:
         words = line.split()
-        if words[0] == "cudaMalloc" and words[1] != "0":
-            sizes[int(words[1], 16)] = int(words[2])
+        if words[0] == "malloc" and words[1] != "failed":
+            sizes[words[1]] = int(words[2])
             used += int(words[2])
-        elif words[0] == "cudaFree":
-            used -= sizes.pop(int(words[1], 16))
-        elif words[:2] == ["cuMemCreate", "handle"]:
+        elif words[0] == "free" and words[1] in sizes:
+            used -= sizes.pop(words[1])
+        elif words[:2] == ["create", "handle"]:
             sizes[words[2]] = int(words[3])
             used += int(words[3])
-        elif words[0] == "cuMemRelease":
+        elif words[:2] == ["release", "handle"]:
             used -= sizes.pop(words[2])
         peak = max(peak, used)
     return used, peak

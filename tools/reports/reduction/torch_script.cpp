@@ -1,5 +1,7 @@
 #include "tools/reports/reduction/torch_script.hpp"
 
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -125,7 +127,7 @@ class ScriptWriter {
   /// Only an object gives a pool options.
   void write_pools() {
     for (const Event& event : trace_.events) {
-      if (event.kind == EventKind::pool_begin && event.value != 0 &&
+      if (event.kind == EventKind::pool_begin && pool_options_of(event.value) != PoolOptions{} &&
           pools_with_options_.insert(event.pool).second) {
         line(fmt::format("pool{} = torch.cuda.MemPool({})", event.pool,
                          arguments(pool_options_of(event.value))));
@@ -163,8 +165,54 @@ class ScriptWriter {
       if (is_last) {
         line("try:");
       }
+      note_capture(i);
       write_request(trace_.events[i], is_last ? "    " : "");
     }
+  }
+
+  /// A capture begins on the stream of its first block, which is not the default one; else nothing
+  /// was captured.
+  void note_capture(std::size_t i) {
+    if (trace_.events[i].kind != EventKind::pool_begin ||
+        session_kind_of(trace_.events[i].value) != SessionKind::capture) {
+      return;
+    }
+    while (i < trace_.events.size() && trace_.events[i].kind != EventKind::alloc) {
+      ++i;
+    }
+    if (i < trace_.events.size() && !is_default(trace_.events[i].stream)) {
+      begun_ = Capture{fmt::format("graph{}", ++captures_), trace_.events[i].stream};
+    }
+  }
+
+  std::string begin_pool(const Event& event) {
+    if (!begun_) {
+      return fmt::format("torch._C._cuda_beginAllocateToPool(0, {})", pool(event));
+    }
+    const Capture capture = *std::exchange(begun_, std::nullopt);
+    open_[event.pool] = capture;
+    graphs_[event.pool].push_back(capture.graph);
+    return fmt::format(
+        "{0} = torch.cuda.CUDAGraph()\nwith torch.cuda.stream({1}): {0}.capture_begin(pool={2})",
+        capture.graph, name(capture.stream), pool(event));
+  }
+
+  std::string end_pool(const Event& event) {
+    const auto open = open_.extract(event.pool);
+    return open.empty() ? fmt::format("end_pool({})", pool(event))
+                        : fmt::format("with torch.cuda.stream({}): {}.capture_end()",
+                                      name(open.mapped().stream), open.mapped().graph);
+  }
+
+  /// A graph is the user of the pool that it was captured into.
+  std::string release_pool(const Event& event) {
+    std::vector<std::string>& graphs = graphs_[event.pool];
+    if (graphs.empty()) {
+      return fmt::format("torch._C._cuda_releasePool(0, {})", pool(event));
+    }
+    const std::string graph = graphs.back();
+    graphs.pop_back();
+    return graph + ".reset()";
   }
 
   void write_request(const Event& event, std::string_view indent) {
@@ -186,7 +234,7 @@ class ScriptWriter {
     return site.empty() ? "" : "  # " + one_line(site);
   }
 
-  [[nodiscard]] std::string statement(const Event& event) const {
+  [[nodiscard]] std::string statement(const Event& event) {
     switch (event.kind) {
       case EventKind::alloc:
         return allocation(event);
@@ -201,11 +249,11 @@ class ScriptWriter {
       case EventKind::empty_cache:
         return "torch.cuda.empty_cache()";
       case EventKind::pool_begin:
-        return fmt::format("torch._C._cuda_beginAllocateToPool(0, {})", pool(event));
+        return begin_pool(event);
       case EventKind::pool_end:
-        return fmt::format("end_pool({})", pool(event));
+        return end_pool(event);
       case EventKind::pool_release:
-        return fmt::format("torch._C._cuda_releasePool(0, {})", pool(event));
+        return release_pool(event);
       case EventKind::set_settings:
         return fmt::format("torch.cuda.memory._set_allocator_settings({})",
                            python_text(trace_.tables.strings[event.text()]));
@@ -260,11 +308,20 @@ class ScriptWriter {
     line(fmt::format("sys.exit(0 if share >= {} else 1)", kept.least));
   }
 
+  struct Capture {
+    std::string graph;  ///< its variable
+    StreamId stream;
+  };
+
   const ReducedRun& run_;
   const RequestTrace& trace_;
   std::string text_;
   std::set<StreamId> busy_;
   std::set<PoolIndex> pools_with_options_;
+  std::optional<Capture> begun_;  ///< of the pool_begin that is written
+  std::map<PoolIndex, Capture> open_;
+  std::map<PoolIndex, std::vector<std::string>> graphs_;  ///< that use a pool
+  std::size_t captures_ = 0;
 };
 
 }  // namespace

@@ -16,8 +16,9 @@
 //     r ID STREAM                               record_stream
 //     e STREAM / E events of one / of every stream have completed
 //     c / p                                     empty the cache / reset the peak statistics
-//     pool_begin POOL [no_split] [use_on_oom]   POOL is K for {K,0}, or A,B; the options are those
-//                       of torch.cuda.MemPool, and those of its first session count
+//     pool_begin POOL [no_split] [use_on_oom] [capture]   POOL is K for {K,0}, or A,B; the options
+//                       are those of torch.cuda.MemPool, and those of its first session count;
+//                       capture: a CUDA graph captures what is allocated in the session
 //     pool_end POOL / pool_release POOL [now]   now: what the pool has cached is returned at once,
 //                       not with the next release
 //     setconf STRING                            the settings are changed at run time

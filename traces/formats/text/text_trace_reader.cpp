@@ -185,7 +185,9 @@ class TextReader {
       PoolOptions options;
       for (; set_option(word, options); word = fields_.word()) {
       }
-      event.value = value_of(options);
+      const bool is_capture = word == kCaptureWord;
+      event.value = value_of(options, is_capture ? SessionKind::capture : SessionKind::routed);
+      word = is_capture ? fields_.word() : word;
     }
     if (word == "now" && event.kind == EventKind::pool_release) {
       event.value = 1;

@@ -96,7 +96,11 @@ class TextWriter {
         return put("p");
       case EventKind::pool_begin:
         write_pool("pool_begin", event);
-        return put("{}", option_words(pool_options_of(event.value)));
+        put("{}", option_words(pool_options_of(event.value)));
+        if (session_kind_of(event.value) == SessionKind::capture) {
+          put(" {}", kCaptureWord);
+        }
+        return;
       case EventKind::pool_end:
         return write_pool("pool_end", event);
       case EventKind::pool_release:

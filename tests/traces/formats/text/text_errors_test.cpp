@@ -29,7 +29,7 @@ TEST_CASE("text_trace: an error names the place and the remedy", "[traces][text]
        "...'"},
       {"pool_begin",
        "line 1, column 11: expected POOL, either K or A,B; write 'pool_begin POOL "
-       "[no_split] [use_on_oom] [@STACK]'"},
+       "[no_split] [use_on_oom] [capture] [@STACK]'"},
       {"pool_end 1,",
        "line 1, column 10: expected POOL, either K or A,B; write 'pool_end POOL "
        "[@STACK]'"},

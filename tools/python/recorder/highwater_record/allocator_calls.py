@@ -1,9 +1,11 @@
 """What a script asks of the allocator and its history does not tell: settings switched at run time, options of memory
-pools, calls of empty_cache.
+pools and when nobody uses them any more, calls of empty_cache.
 
 Each is a mark at its moment, which becomes an annotation of the snapshot; traces/allocator_notes.hpp lists them.
 """
+import collections
 import functools
+import sys
 
 from . import phases
 
@@ -20,28 +22,30 @@ class AllocatorCalls:
         self._clock = clock
         self._settings = settings
         self._are_switched = False
-        self._marks = []
+        self.marks = []  # in the order in which they were made, those of captures among them
 
     def write(self, snapshot):
         """A snapshot shows the settings of its end; those of the start are the ones that the notes go on from."""
-        phases.annotate(snapshot, self._marks)
+        phases.annotate(snapshot, self.marks)
         if self._are_switched and self._settings is not None:
             snapshot["allocator_settings"] = self._settings
 
     def start(self):
         bindings = self._torch._C
-        self._note("noted")
+        self._note("noted exactly")
         for name in ("_cuda_emptyCache", "_accelerator_emptyCache"):
-            self._watch(bindings, name, lambda *_: "empty_cache")
+            self._watch(bindings, name, lambda *_: "empty_cache", "done")
         for name in ("_cuda_cudaCachingAllocator_set_allocator_settings", "_accelerator_setAllocatorSettings"):
             self._watch(bindings, name, self._switch)
         self._watch_pools()
+        PoolUsers(self._torch, self._note).start()
 
     def _note(self, text, moment=None):
-        self._marks.append(phases.Mark(moment or self._clock.now(), f"allocator: {text}"))
+        self.marks.append(phases.Mark(moment or self._clock.now(), f"allocator: {text}"))
 
-    def _watch(self, owner, name, words):
-        """Notes each call of a function that succeeds, where it began; a release that lacks it makes none."""
+    def _watch(self, owner, name, words, end=None):
+        """Notes each call of a function that succeeds, where it began, and its `end`; a release that lacks it makes
+        none."""
         function = getattr(owner, name, None)
         if function is None:
             return
@@ -51,6 +55,8 @@ class AllocatorCalls:
             moment = self._clock.now()
             result = function(*arguments)
             self._note(words(*arguments), moment)
+            if end:
+                self._note(end)
             return result
 
         setattr(owner, name, noted)
@@ -74,3 +80,60 @@ class AllocatorCalls:
                 self._note(f"pool {pool.id[0]},{pool.id[1]} {words}")
 
         pools.__init__ = made
+
+
+class PoolUsers:
+    """Notes when a private pool loses its last user. A torch.cuda.MemPool uses its pool, and so does each CUDA graph that
+    was captured into it, until the object is deleted or the graph reset. PyTorch counts them (PrivatePool::use_count,
+    c10/cuda/CUDACachingAllocator.cpp); sessions of use_mem_pool and of cudagraph trees come and go without a difference.
+    """
+
+    def __init__(self, torch, note):
+        """note: what is called with the text of a note when a pool loses its last user."""
+        self._cuda = torch.cuda
+        self._note = note
+        self._users = collections.Counter()
+
+    def start(self):
+        pool, graph = getattr(self._cuda, "MemPool", None), self._cuda.CUDAGraph
+        if pool is not None:  # since 2.5
+            _after(pool, "__init__", lambda made: self._users.update([tuple(made.id)]))
+            _before(pool, "__del__", lambda gone: self._drop(tuple(gone.id), " now"))
+        _after(graph, "capture_end", self._hold)
+        for name in ("reset", "__del__"):
+            _before(graph, name, self._let_go)
+
+    def _hold(self, graph):
+        graph._highwater_pools = [tuple(pool) for pool in (graph.pools() if hasattr(graph, "pools") else [graph.pool()])]
+        self._users.update(graph._highwater_pools)
+
+    def _let_go(self, graph):
+        for pool in graph.__dict__.pop("_highwater_pools", []):
+            self._drop(pool, "")
+
+    def _drop(self, pool, when):
+        self._users[pool] -= 1
+        if self._users[pool] == 0 and not sys.is_finalizing():
+            self._note(f"release {pool[0]},{pool[1]}{when}")
+
+
+def _after(owner, name, tell):
+    method = getattr(owner, name)
+
+    @functools.wraps(method)
+    def told(self, *arguments, **options):
+        result = method(self, *arguments, **options)
+        tell(self)
+        return result
+
+    setattr(owner, name, told)
+
+
+def _before(owner, name, tell):
+    method = getattr(owner, name, None)  # __del__ may be missing
+
+    def told(self, *arguments, **options):
+        tell(self)
+        return method(self, *arguments, **options) if method else None
+
+    setattr(owner, name, functools.wraps(method)(told) if method else told)

@@ -7,13 +7,15 @@ import dataclasses
 
 COUNTED = (("alloc", "allocation", "allocated"), ("free_requested", "allocation", "freed"),
            ("free_completed", "active", "freed"))
+SINGLE = ("num_ooms", "num_device_alloc", "num_device_free")  # since 2.2: one more for each of their entries
 _PLACE = {action: place for place, (action, _, _) in enumerate(COUNTED)}
+_PLACE.update(oom=3, segment_alloc=4, segment_map=4, segment_free=5, segment_unmap=5)
 
 
 @dataclasses.dataclass(frozen=True)
 class Moment:
     device: int
-    counts: tuple  # allocs, frees requested, frees completed
+    counts: tuple  # allocs, frees requested, frees completed; where they are known, the SINGLE ones, too
 
 
 class Clock:
@@ -31,8 +33,10 @@ class Clock:
 
     def _counts(self, device):
         stats = self._cuda.memory.memory_stats_as_nested_dict(device)
-        counted = (stats.get(group, {}).get("all", {}).get(field, 0) for _, group, field in COUNTED)
-        return tuple(map(sum, zip(counted, self._before_reset.get(device, (0, 0, 0)))))
+        counted = [stats.get(group, {}).get("all", {}).get(field, 0) for _, group, field in COUNTED]
+        if all(name in stats for name in SINGLE):
+            counted += [stats[name] for name in SINGLE]
+        return tuple(map(sum, zip(counted, self._before_reset.get(device, (0,) * len(counted)))))
 
     def _keep_counting(self, device=None):
         number = self._cuda.current_device() if device is None else self._cuda._utils._get_device_index(device)
@@ -42,11 +46,11 @@ class Clock:
 
 def positions(history, moments):
     """Where in `history`, the entries of one device, each of `moments` lies; they are in order. None: not reached."""
-    seen, found = [0, 0, 0], []
+    seen, found = [0] * (len(COUNTED) + len(SINGLE)), []
     waiting = iter(moments)
     wanted = next(waiting, None)
     for position in range(len(history) + 1):
-        while wanted is not None and tuple(seen) == wanted.counts:
+        while wanted is not None and tuple(seen[:len(wanted.counts)]) == wanted.counts:
             found.append(position)
             wanted = next(waiting, None)
         if wanted is None or position == len(history):

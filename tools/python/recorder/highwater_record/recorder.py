@@ -27,7 +27,6 @@ class Recorder:
         self._control = None
         self._start_history = None
         self._phases = None
-        self._captures = []    # marks of CUDA graphs
         self._allocator_calls = None
         self._attributes = None
         self._observer = None
@@ -56,8 +55,8 @@ class Recorder:
         self._observer.start()
         self._phases = phases.Phases(torch, clock, self._observer)
         self._phases.start()
-        captures.mark(torch, clock, self._captures)
         self._allocator_calls = allocator_calls.AllocatorCalls(torch, clock, settings)
+        captures.mark(torch, clock, self._allocator_calls.marks)
         self._allocator_calls.start()
         if options.modules:
             self._attributes = attributes.Attributes(torch, clock)
@@ -187,7 +186,6 @@ class Recorder:
             self._attributes.look_at_workspaces()
             self._attributes.write(snapshot, self._phases.marks)
         phases.annotate(snapshot, self._phases.marks if self._phases else [])
-        phases.annotate(snapshot, self._captures)
         if self._allocator_calls:
             self._allocator_calls.write(snapshot)
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it

@@ -22,8 +22,8 @@ std::FILE* open_log() {
   return file;
 }
 
-std::FILE* log_file() {
-  static std::FILE* const file = open_log();
+std::FILE*& log_file() {
+  static std::FILE* file = open_log();
   return file;
 }
 
@@ -37,6 +37,10 @@ void log_line(const char* format, ...) {
   va_start(arguments, format);
   std::vfprintf(log_file(), format, arguments);
   va_end(arguments);
+}
+
+void reopen_log() {
+  log_file() = open_log();  // the parent's stays open: others may write to it
 }
 
 bool logs_kernels() {

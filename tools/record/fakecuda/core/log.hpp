@@ -6,6 +6,9 @@ namespace highwater::fakecuda {
 /// Appends a line to the log; nothing without one.
 [[gnu::format(printf, 1, 2)]] void log_line(const char* format, ...);
 
+/// After the settings were read again, in a forked process: the log may be another file.
+void reopen_log();
+
 /// Whether to log kernels and copies.
 bool logs_kernels();
 

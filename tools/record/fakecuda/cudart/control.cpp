@@ -8,6 +8,7 @@
 #include "tools/record/fakecuda/core/answers.hpp"
 #include "tools/record/fakecuda/core/crash.hpp"
 #include "tools/record/fakecuda/core/launches.hpp"
+#include "tools/record/fakecuda/core/log.hpp"
 #include "tools/record/fakecuda/core/settings.hpp"
 #include "tools/record/fakecuda/core/unmodelled.hpp"
 #include "tools/record/fakecuda/fakecuda.h"
@@ -24,6 +25,7 @@ FAKECUDA_API void fakecuda_forget_answers() {
 
 FAKECUDA_API void fakecuda_read_environment() {
   read_settings_again();
+  reopen_log();
 }
 
 FAKECUDA_API unsigned long long fakecuda_launches() {
