@@ -104,4 +104,9 @@ bool CaptureSessions::is_marked_at(std::size_t index) const {
   return later != marks_.begin() && std::prev(later)->open > 0;
 }
 
+bool CaptureSessions::is_marked_around(std::size_t index) const {
+  const auto here = std::ranges::lower_bound(marks_, index, {}, &Change::entry);
+  return is_marked_at(index) && (here == marks_.end() || here->entry != index);
+}
+
 }  // namespace highwater

@@ -28,11 +28,9 @@ class CaptureSessions {
   /// Whether a capture that is marked has begun before the entry at `index` and not ended.
   [[nodiscard]] bool is_marked_at(std::size_t index) const;
 
-  /// Whether that capture had begun before another entry, too: for what was called where marks of
-  /// both may lie, of which it is not known which came first.
-  [[nodiscard]] bool is_marked_around(std::size_t index) const {
-    return index > 0 && is_marked_at(index - 1) && is_marked_at(index);
-  }
+  /// Whether it neither began nor ended at that entry, and was under way before: for what was
+  /// called there, of which it is not known whether a mark of the same place came first.
+  [[nodiscard]] bool is_marked_around(std::size_t index) const;
 
  private:
   /// From entry `entry` on so many captures are under way.

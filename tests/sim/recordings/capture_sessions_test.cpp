@@ -108,6 +108,21 @@ TEST_CASE("capture sessions: marks tell of a handle's pool where captures are",
   CHECK_FALSE(sessions.is_marked_around(3));
 }
 
+TEST_CASE("capture sessions: between two captures nothing is captured",
+          "[sim][derivation][captures]") {
+  RecordingBuilder builder;
+  for (int i = 0; i < 4; ++i) {
+    builder.alloc(kPoolAt, 1_MiB).in_pool(kHandle);
+  }
+  const Recording recording =
+      of_2_15(builder, {note("cuda graph capture begins", 0), note("cuda graph capture ends", 2),
+                        note("cuda graph capture begins", 2), note("cuda graph capture ends", 4)});
+  const CaptureSessions sessions(recording, recording.devices.front());
+  CHECK(sessions.is_marked_around(1));
+  CHECK_FALSE(sessions.is_marked_around(2));
+  CHECK(sessions.is_marked_at(2));
+}
+
 TEST_CASE("capture sessions: what fails beside cached memory was captured",
           "[sim][derivation][captures]") {
   const PoolId pool = GENERATE(kGraphs, kHandle);

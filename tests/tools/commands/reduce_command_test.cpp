@@ -83,6 +83,22 @@ TEST_CASE("reduce: a script makes the requests of the trace", "[cli][reduce]") {
   CHECK_THAT(script, Contains("except torch.cuda.OutOfMemoryError"));
 }
 
+// Cached memory is out of reach inside the capture only; the default stream cannot be captured.
+TEST_CASE("reduce: a script captures what was captured", "[cli][reduce]") {
+  const test::TempDir folder;
+  const std::string trace = (folder.path() / "capture.trace").string();
+  std::ofstream(trace) << "conf \ndevice 104857600\ntorch 2.15\na 1 62914560 0\nf 1\n"
+                          "pool_begin 1 capture\na 2 52428800 7\npool_end 1\n";
+  const std::string path = (folder.path() / "small.py").string();
+  REQUIRE(run({"reduce", trace, "--keep", "oom", "--script", path}).code == ExitCode::ok);
+  CHECK_THAT(content(path), Contains("graph1 = torch.cuda.CUDAGraph()\n"
+                                     "with torch.cuda.stream(capture_stream): "
+                                     "graph1.capture_begin(pool=(1, 0))\n"
+                                     "try:\n"
+                                     "    with torch.cuda.stream(capture_stream): block1 = "
+                                     "empty(52428800)"));
+}
+
 TEST_CASE("reduce: mistakes are told before the search", "[cli][reduce]") {
   const auto problem = [](Arguments arguments) {
     arguments.insert(arguments.begin(), {"reduce", kOutOfMemory});

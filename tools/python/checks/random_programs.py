@@ -258,8 +258,10 @@ def require_sound(snapshot, torch):
     """PyTorch 2.15 deletes some pools of expandable segments whose blocks are in use (cudaMalloc_count); what it does with
     these afterwards depends on freed memory."""
     shown = sum(segment["total_size"] for segment in snapshot["segments"])
-    names = [max(segment["segment_pool_id"]) for segment in snapshot["segments"]]
-    if shown != torch.cuda.memory_reserved() or max(names, default=0) > 1_000_000:
+    made_in = {entry["addr"]: entry["pool_id"] for entry in snapshot["device_traces"][0] if entry["action"] == "alloc"}
+    is_renamed = any(made_in.get(block["address"]) not in (None, segment["segment_pool_id"])
+                     for segment in snapshot["segments"] for block in segment["blocks"] if block["state"] != "inactive")
+    if shown != torch.cuda.memory_reserved() or is_renamed:
         raise RuntimeError("PyTorch deleted a pool whose blocks are in use")
 
 

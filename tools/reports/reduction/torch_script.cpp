@@ -26,6 +26,8 @@ std::string python_text(std::string_view text) {
   return result + "\"";
 }
 
+constexpr const char* kCaptureStream = "capture_stream";
+
 class ScriptWriter {
  public:
   explicit ScriptWriter(const ReducedRun& run) : run_(run), trace_(run.reduction.trace) {}
@@ -122,6 +124,18 @@ class ScriptWriter {
     for (const StreamId stream : streams) {
       line(fmt::format("{} = torch.cuda.Stream()", name(stream)));
     }
+    if (has_captures()) {
+      line(fmt::format("{} = torch.cuda.Stream()", kCaptureStream));
+    }
+  }
+
+  [[nodiscard]] bool has_captures() const {
+    bool found = false;
+    for (const Event& event : trace_.events) {
+      found |= event.kind == EventKind::pool_begin &&
+               session_kind_of(event.value) == SessionKind::capture;
+    }
+    return found;
   }
 
   /// Only an object gives a pool options.
@@ -170,8 +184,14 @@ class ScriptWriter {
     }
   }
 
-  /// A capture begins on the stream of its first block, which is not the default one; else nothing
-  /// was captured.
+  /// What the program asks for on the default stream, which cannot be captured, is on a stream for
+  /// captures while one is open.
+  [[nodiscard]] std::string stream_of(const Event& event) const {
+    return is_default(event.stream) && !open_.empty() ? std::string(kCaptureStream)
+                                                      : name(event.stream);
+  }
+
+  /// A capture begins on the stream of its first block.
   void note_capture(std::size_t i) {
     if (trace_.events[i].kind != EventKind::pool_begin ||
         session_kind_of(trace_.events[i].value) != SessionKind::capture) {
@@ -180,9 +200,9 @@ class ScriptWriter {
     while (i < trace_.events.size() && trace_.events[i].kind != EventKind::alloc) {
       ++i;
     }
-    if (i < trace_.events.size() && !is_default(trace_.events[i].stream)) {
-      begun_ = Capture{fmt::format("graph{}", ++captures_), trace_.events[i].stream};
-    }
+    const bool is_on_own = i < trace_.events.size() && !is_default(trace_.events[i].stream);
+    begun_ = Capture{fmt::format("graph{}", ++captures_),
+                     is_on_own ? name(trace_.events[i].stream) : std::string(kCaptureStream)};
   }
 
   std::string begin_pool(const Event& event) {
@@ -194,14 +214,14 @@ class ScriptWriter {
     graphs_[event.pool].push_back(capture.graph);
     return fmt::format(
         "{0} = torch.cuda.CUDAGraph()\nwith torch.cuda.stream({1}): {0}.capture_begin(pool={2})",
-        capture.graph, name(capture.stream), pool(event));
+        capture.graph, capture.stream, pool(event));
   }
 
   std::string end_pool(const Event& event) {
     const auto open = open_.extract(event.pool);
     return open.empty() ? fmt::format("end_pool({})", pool(event))
                         : fmt::format("with torch.cuda.stream({}): {}.capture_end()",
-                                      name(open.mapped().stream), open.mapped().graph);
+                                      open.mapped().stream, open.mapped().graph);
   }
 
   /// A graph is the user of the pool that it was captured into.
@@ -268,9 +288,9 @@ class ScriptWriter {
 
   [[nodiscard]] std::string allocation(const Event& event) const {
     const std::string call = fmt::format("{} = empty({})", name(event.allocation), event.value);
-    return is_default(event.stream)
+    return is_default(event.stream) && open_.empty()
                ? call
-               : fmt::format("with torch.cuda.stream({}): {}", name(event.stream), call);
+               : fmt::format("with torch.cuda.stream({}): {}", stream_of(event), call);
   }
 
   [[nodiscard]] std::string pool(const Event& event) const {
@@ -309,8 +329,8 @@ class ScriptWriter {
   }
 
   struct Capture {
-    std::string graph;  ///< its variable
-    StreamId stream;
+    std::string graph;   ///< its variable
+    std::string stream;  ///< in Python
   };
 
   const ReducedRun& run_;
