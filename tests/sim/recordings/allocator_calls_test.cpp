@@ -139,6 +139,31 @@ TEST_CASE("allocator calls: a pool that leaves room unused has no_split",
   CHECK_FALSE(pool_options_of(first_options(noted_requests(builder.get()))).no_split);
 }
 
+TEST_CASE("allocator calls: a pool that maps new pages beside room in the last ones has no_split",
+          "[sim][derivation][allocator_calls]") {
+  constexpr std::uint64_t kPages = kTaken + (40U << 20U);
+  Settings expandable;
+  expandable.expandable_segments = true;
+  RecordingBuilder builder;
+  builder.entry(RecordedAction::segment_map, kTaken, 40_MiB).in_pool(kNotedPool);
+  builder.alloc(kTaken, 37_MiB).in_pool(kNotedPool);
+  builder.entry(RecordedAction::segment_map, kPages, 20_MiB).in_pool(kNotedPool);
+  const auto options = [&] {
+    return pool_options_of(
+        first_options(derive_requests(builder.get(), builder.get().devices.front(), expandable)));
+  };
+  SECTION("from their begin on") {
+    builder.alloc(kPages, 5_MiB).in_pool(kNotedPool);
+    CHECK(options().no_split);
+    builder.alloc(kPages + (5U << 20U), 5_MiB).in_pool(kNotedPool);  // but split that one
+    CHECK_FALSE(options().no_split);
+  }
+  SECTION("but not if the block begins in the room that was left") {
+    builder.alloc(kTaken + (37U << 20U), 5_MiB).in_pool(kNotedPool);
+    CHECK_FALSE(options().no_split);
+  }
+}
+
 TEST_CASE("allocator calls: a pool whose block is larger than its request has no_split",
           "[sim][derivation][allocator_calls]") {
   RecordingBuilder builder;

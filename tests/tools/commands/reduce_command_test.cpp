@@ -96,7 +96,7 @@ TEST_CASE("reduce: a script captures what was captured", "[cli][reduce]") {
                                      "graph1.capture_begin(pool=(1, 0))\n"
                                      "try:\n"
                                      "    with torch.cuda.stream(capture_stream): block1 = "
-                                     "empty(52428800)"));
+                                     "empty(50331648)"));
 }
 
 TEST_CASE("reduce: mistakes are told before the search", "[cli][reduce]") {
