@@ -92,12 +92,12 @@ void add_input_sizes(const InputSizes& sizes, boost::json::object& request) {
 
 /// The text of a config.json, or Python that makes the model and what it may ask for; and what the
 /// model is fed.
-boost::json::object model_request(const TrainingPlan& plan) {
+boost::json::object model_request(const ModelSpec& model, const TrainingPlan& plan) {
   boost::json::object request;
-  if (!is_other(plan.model.config) || plan.model.config.as<OtherConfig>().python.empty()) {
-    request["config"] = config_json(plan.model);
+  if (!is_other(model.config) || model.config.as<OtherConfig>().python.empty()) {
+    request["config"] = config_json(model);
   } else {
-    request["python"] = plan.model.config.as<OtherConfig>().python;
+    request["python"] = model.config.as<OtherConfig>().python;
     request["batch"] = plan.batch;
     request["seq"] = plan.seq.front();
   }
@@ -110,10 +110,14 @@ boost::json::object model_request(const TrainingPlan& plan) {
 boost::json::object engine_request(const TrainingPlan& plan) {
   const std::vector<std::string> changed = changed_options(plan);
   boost::json::object options = plan_json(plan);
-  return {{"options", std::move(options)},
-          {"changed", boost::json::array(changed.begin(), changed.end())},
-          {"model", model_request(plan)},
-          {"rank", plan.parallel.rank}};
+  boost::json::object request{{"options", std::move(options)},
+                              {"changed", boost::json::array(changed.begin(), changed.end())},
+                              {"model", model_request(plan.model, plan)},
+                              {"rank", plan.parallel.rank}};
+  if (plan.teacher) {
+    request["teacher"] = model_request(*plan.teacher, plan);
+  }
+  return request;
 }
 
 }  // namespace highwater

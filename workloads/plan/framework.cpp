@@ -21,7 +21,11 @@ bool can_have_reference(Framework framework) {
 }
 
 bool runs_accelerate(Framework framework) {
-  return runs_trainer(framework) || framework == Framework::accelerate_fsdp2;
+  return runs_trainer(framework) || loops_around_accelerator(framework);
+}
+
+bool loops_around_accelerator(Framework framework) {
+  return framework == Framework::accelerate || framework == Framework::accelerate_fsdp2;
 }
 
 bool loads_checkpoint(Framework framework) {

@@ -21,7 +21,8 @@ enum class Framework : std::uint8_t {
   trl_reward,  ///< RewardTrainer,
   trl_grpo,    ///< and those that write texts to learn from
   trl_rloo,
-  accelerate_fsdp2,  ///< accelerate's FSDP plugin, version 2
+  accelerate,        ///< a script's own loop around accelerate's Accelerator, each model whole
+  accelerate_fsdp2,  ///< the same with its FSDP plugin, version 2
   torchtitan,
   torchtune,
   lightning,
@@ -56,6 +57,9 @@ bool can_have_reference(Framework framework);
 
 /// Whether accelerate prepared the model (Accelerator.prepare).
 bool runs_accelerate(Framework framework);
+
+/// Whether a script's own loop goes over what Accelerator.prepare() returned.
+bool loops_around_accelerator(Framework framework);
 
 /// Whether a model that was sharded on meta gets its weights from a checkpoint, one by one.
 bool loads_checkpoint(Framework framework);

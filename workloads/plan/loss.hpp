@@ -11,7 +11,10 @@ enum class LossKind : std::uint8_t {
   flat,     ///< cross entropy outside, without the shift
   chunked,  ///< head and cross entropy over `chunks` parts of the sequence (torchtune, torchtitan)
   fused,    ///< head and loss in one function, no logits kept (Liger)
-  trl       ///< log-probabilities from hidden states, tile by tile; no logits (SFTTrainer)
+  trl,      ///< log-probabilities from hidden states, tile by tile; no logits (SFTTrainer)
+  /// Between the mean states of two texts that are encoded one after the other, each against all
+  /// others of the batch (sentence-transformers' MultipleNegativesRankingLoss).
+  contrastive
 };
 
 struct Loss {

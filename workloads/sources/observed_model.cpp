@@ -42,9 +42,7 @@ void read_loop(const ObservedFacts& facts, SourceKeys& keys) {
   } else if (loop == "accelerate" && facts.text("strategy.kind").value_or("").starts_with("fsdp")) {
     keys.use("loop", loop, "framework", "accelerate-fsdp2");
   } else if (loop == "accelerate") {
-    keys.use("loop", loop, "framework", "hf");
-    keys.add_not_supported("loop", loop,
-                           "what accelerate adds to a plain loop (outputs in fp32 under autocast)");
+    keys.use("loop", loop, "framework", "accelerate");
   } else {
     keys.add_not_supported("loop", loop, "simulated as a plain loop");
   }

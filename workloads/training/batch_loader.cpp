@@ -15,7 +15,7 @@ void BatchLoader::load(std::int64_t index, BatchParts parts, models::Inputs& bat
   if (plan_.framework == Framework::hf && !runs_context_parallel(plan_)) {
     batch = {};  // "for batch in loader" binds the name to what is on the host
   }
-  if (plan_.framework == Framework::accelerate_fsdp2) {
+  if (loops_around_accelerator(plan_.framework)) {
     models::Inputs next;
     fill(length, parts, next);
     std::swap(batch, next);  // accelerate 1.15, data_loader.py: yields it when all of it is there

@@ -134,7 +134,7 @@ void MicroBatchLoop::divide_loss() {
 }
 
 void MicroBatchLoop::backward() {
-  if (plan_.framework != Framework::hf && plan_.framework != Framework::accelerate_fsdp2) {
+  if (plan_.framework != Framework::hf && !loops_around_accelerator(plan_.framework)) {
     divide_loss();
   }
   if (runs_accelerate(plan_.framework) && !strategy_.divides_loss()) {

@@ -65,6 +65,20 @@ TEST_CASE("loops: adapters over ranks have the peaks of the recording", "[cli][f
               {}, {.transformers = "5.24"});
 }
 
+// The words of accelerate's fp16 scaler are four bytes each.
+TEST_CASE("loops: around an Accelerator they have the peaks of the recording", "[cli][framework]") {
+  const auto [recording, options] = GENERATE(table<std::string, std::string>({
+      {"accelerator-gpt2-bf16", "gpt2.json --batch 2 --seq 256 --bf16"},
+      {"accelerator-llama-fp16-accum2",
+       "llama.json --batch 2 --seq 384 --fp16 --grad-accum 2 --grad-clip 1"},
+      {"accelerator-bert-classes",
+       "classifiers/bert.json --batch 4 --seq 128 --num-labels 3"},
+      {"accelerator-llama-bf16-ddp4", "llama.json --batch 2 --seq 256 --bf16 --dp 4"},
+  }));
+  check_peaks(recording, options + " --framework accelerate --gpu h100-80", {},
+              {.transformers = "5.24"});
+}
+
 // But for the mask that is sent with a batch.
 TEST_CASE("loops: TRL with ZeRO-3 has the peaks of the recording", "[cli][framework][lora]") {
   check_peaks("sft-llama-lora-zero3x4",

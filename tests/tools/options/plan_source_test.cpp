@@ -33,7 +33,8 @@ std::string verdict_of(const boost::json::object& answer) {
 TEST_CASE("from: a recording's plan has the recording's peaks", "[cli][from]") {
   const std::string file =
       kPlans + GENERATE("script.hwt.xz", "script-fully-shard.hwt.xz", "trainer-lora.hwt.xz",
-                        "sft-lora-ddp.hwt.xz", "accelerate-fsdp2.hwt.xz");
+                        "sft-lora-ddp.hwt.xz", "accelerate-fsdp2.hwt.xz",
+                        "script-accelerate.hwt.xz", "script-accelerator-bf16.hwt.xz");
   const auto recorded = json_of("replay " + file).at("devices").at(0).as_object();
   const auto simulated = json_of("simulate --engine model --from " + file);
   CAPTURE(file);
@@ -108,10 +109,10 @@ TEST_CASE("from: other batches of a recording are told with what its plan explai
   }
 }
 
-// Accelerator() of a model in fp32 adds nothing to a plain loop, which the plan alone cannot tell.
+// Steps that AdamW counts on the device take some words, which the plan alone cannot tell.
 TEST_CASE("from: keys that a recording's plan lacks matter unless the recording is explained",
           "[cli][from]") {
-  const std::string file = kPlans + "script-accelerate.hwt.xz";
+  const std::string file = kPlans + "script-capturable.hwt.xz";
   const auto left_out = [&](const std::string& options) {
     return json_of("simulate --from " + file + options).at("left_out").as_array().size();
   };

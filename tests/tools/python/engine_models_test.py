@@ -241,9 +241,19 @@ class Sources(unittest.TestCase):
         written = script(model)
         ast.parse(written)
         self.assertIn('get_model("maskrcnn_resnet50_fpn", weights=None, weights_backbone=None)', written)
+        self.assertNotIn("get_state_dict", written)
         self.assertIn("loader = [([image] * 2, [target] * 2)] * 3\n", written)
         self.assertIn('"masks": torch.ones(7, 480, 640, dtype=torch.uint8)', written)
         self.assertIn("loss = sum(outputs.values())\n", written)
+
+    def test_a_detectors_backbone_is_taken_to_be_pretrained(self):
+        self.facts = {"input": [3, 480, 640], "block": [], "label": "", "loss": "", "arguments": {}, "target": ["boxes", "labels"],
+                      "backbone": {"class": "ResNet50_Weights", "name": "resnet50"}}
+        written = script(sources.models_of({"python": "torchvision:fasterrcnn_resnet50_fpn"})[0])
+        ast.parse(written)
+        self.assertIn('torchvision.models.ResNet50_Weights.get_state_dict = lambda weights, *args, **kwargs: '
+                      'torchvision.models.get_model("resnet50").state_dict()\n', written)
+        self.assertIn('get_model("fasterrcnn_resnet50_fpn", weights=None)', written)
 
     def test_a_librarys_head_has_the_classes_that_are_given(self):
         asked_of = []
@@ -256,12 +266,13 @@ class Sources(unittest.TestCase):
 
     def test_a_name_from_a_file_is_no_code(self):
         self.facts = {"input": [3, 64, 64], "block": [], "label": sources.LABEL, "loss": "loss(outputs)", "arguments": {}}
-        name = 'resnet50"+run({0})+"'
+        name = 'resnet50"+run{0}+"'
         for library in ("timm", "torchvision"):
             written = script(sources.models_of({"python": f"{library}:{name}"})[0])
-            called = {ast.unparse(node.func) for node in ast.walk(ast.parse(written)) if isinstance(node, ast.Call)}
-            self.assertNotIn("run", called)
-            self.assertIn('"resnet50\\"+run({0})+\\""', written)
+            self.assertNotIn("run", {node.id for node in ast.walk(ast.parse(written)) if isinstance(node, ast.Name)})
+            self.assertIn('"resnet50\\"+run{0}+\\""', written)
+            with self.assertRaisesRegex(asking.UnknownModel, "keywords of its builder"):
+                sources.models_of({"python": f'{library}:resnet50"+run({{0}})+"'})
         with tempfile.TemporaryDirectory() as root:
             folder = os.path.join(root, 'unet"+run()+"')
             os.mkdir(folder)

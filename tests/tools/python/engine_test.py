@@ -32,7 +32,7 @@ PLAN = {"framework": "hf", "batch": 2, "seq": [128], "steps": 3, "precision": "f
         "offload_optimizer_device": "cpu", "offload_param_device": "cpu", "pin_memory": None, "offload_ratio": 1.0, "use_orig_params": True,
         "backward_prefetch": "pre", "zero_init": False, "pp_schedule": "1f1b", "pp_chunks": 2, "experts": "eager",
         "label_smoothing": 0, "eval_batch": 0, "eval_batches": 2, "eval_steps": 2, "eval_outputs": "loss", "eval_accumulation_steps": None,
-        "eval_concat": True}
+        "eval_concat": True, "ema": False}
 MODEL = models.of_transformers("AutoModelForCausalLM", ("transformers.models.gpt2.modeling_gpt2", "GPT2Block"))
 
 
@@ -252,7 +252,7 @@ class Scripts(unittest.TestCase):
         self.assertIn("eval_accumulation_steps=4, eval_do_concat_batches=False", loss)
         self.assertNotIn("compute_metrics", loss)
         with self.assertRaisesRegex(job.Refused, "--eval-batch"):
-            made(eval_batch=8)
+            made(framework="trl-sft", precision="amp-bf16", eval_batch=8)
 
     def test_two_optimizers_step_one_after_the_other(self):
         script = made(optimizer="muon").script

@@ -11,7 +11,8 @@ namespace highwater {
 namespace {
 
 bool is_plain_loop(const TrainingPlan& plan) {
-  return plan.framework == Framework::hf && plan.training;
+  return (plan.framework == Framework::hf || plan.framework == Framework::accelerate) &&
+         plan.training;
 }
 
 bool has_lora(const TrainingPlan& plan) {

@@ -1,12 +1,17 @@
 // Options of the training loop: optimizer, gradients, steps, adapters.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "traces/parse_text.hpp"
+#include "workloads/plan/catalog/named_model.hpp"
+#include "workloads/plan/catalog/presets.hpp"
 #include "workloads/plan/optimizer_table.hpp"
 #include "workloads/plan/options/axes.hpp"
 #include "workloads/plan/options/option_table.hpp"
@@ -35,6 +40,39 @@ constexpr OptionAxis kLoraTargets{
         return "an empty name; write them as q_proj,v_proj";
       }
       plan.lora.targets = targets;
+      return std::nullopt;
+    }};
+
+constexpr OptionAxis kFrozen{
+    {},
+    [](const TrainingPlan& plan) -> OptionValue {
+      return fmt::format("{}", fmt::join(plan.frozen, ","));
+    },
+    [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
+      const std::vector<std::string> names =
+          text.empty() ? std::vector<std::string>{} : split(text, ',');
+      if (std::ranges::any_of(names, &std::string::empty)) {
+        return "an empty name; write them as backbone,embeddings";
+      }
+      plan.frozen = names;
+      return std::nullopt;
+    }};
+
+constexpr OptionAxis kTeacher{
+    {},
+    [](const TrainingPlan& plan) -> OptionValue {
+      return plan.teacher ? plan.teacher->name : std::string();
+    },
+    [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
+      if (text.empty() || text == "none") {
+        plan.teacher.reset();
+        return std::nullopt;
+      }
+      std::optional<ModelSpec> model = find_named_model(std::string(text));
+      if (!model) {
+        return unknown_model(text);
+      }
+      plan.teacher = *std::move(model);
       return std::nullopt;
     }};
 
@@ -173,6 +211,19 @@ constexpr std::array kTrainingRows{
            "a frozen copy of the model answers beside it; with TRL's loops",
            "Highwater's choice: a plain loop; trl 1.16 trainer/grpo_config.py beta: 0",
            flag<Path<&TrainingPlan::reference_model>>()},
+    Option{"teacher", "NAME|FILE", training, rare,
+           "a frozen model beside it, in its type, that is given the same batches under no_grad(); "
+           "with --engine torch",
+           "Highwater's choice: none", kTeacher}
+        .and_more("its outputs live until the step's end, and the loss is the model's own; a "
+                  "distance between both is a tensor or two of their outputs' size more")
+        .with_default("none"),
+    Option{"freeze", "A,B", training, rare,
+           "modules that are not trained (requires_grad_(False)), by the last parts of their names; "
+           "with --engine torch",
+           "Highwater's choice: the whole model is trained", kFrozen}
+        .and_more("all-but:A,B freezes everything else, as scripts do that train a new head alone")
+        .with_default("none"),
     Option{"compile", "", training, rare, "torch.compile; with --engine torch",
            "Highwater's choice: torch runs eagerly unless it is told",
            flag<Path<&TrainingPlan::compile>>()}

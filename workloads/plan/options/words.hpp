@@ -49,6 +49,7 @@ inline constexpr std::array kFrameworks{Word{"hf", Framework::hf},
                                         Word{"trl-reward", Framework::trl_reward},
                                         Word{"trl-grpo", Framework::trl_grpo},
                                         Word{"trl-rloo", Framework::trl_rloo},
+                                        Word{"accelerate", Framework::accelerate},
                                         Word{"accelerate-fsdp2", Framework::accelerate_fsdp2},
                                         Word{"torchtitan", Framework::torchtitan},
                                         Word{"torchtune", Framework::torchtune},
@@ -87,7 +88,8 @@ inline constexpr std::array kOptimizerImpls{
 inline constexpr std::array kLosses{
     Word{"hf", LossKind::hf},       Word{"shift", LossKind::shift},
     Word{"flat", LossKind::flat},   Word{"chunked-N", LossKind::chunked},
-    Word{"fused", LossKind::fused}, Word{"trl", LossKind::trl}};
+    Word{"fused", LossKind::fused}, Word{"trl", LossKind::trl},
+    Word{"contrastive", LossKind::contrastive}};
 inline constexpr std::array kInits{Word{"device", ModelInit::device}, Word{"cpu", ModelInit::cpu},
                                    Word{"meta", ModelInit::meta},
                                    Word{"pretrained-half", ModelInit::pretrained_half}};

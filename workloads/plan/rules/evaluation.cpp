@@ -46,7 +46,7 @@ constexpr std::array kPartsOfOtherLoops{
     Part{[](const PlanFacts& f) {
            const Framework framework = f.plan->framework;
            return framework != Framework::trainer && framework != Framework::hf &&
-                  framework != Framework::torch;
+                  framework != Framework::accelerate && framework != Framework::torch;
          },
          "framework {framework}"},
     Part{[](const PlanFacts& f) { return uses_deepspeed(*f.plan) && f.plan->parallel.dp == 1; },

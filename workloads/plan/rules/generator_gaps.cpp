@@ -32,9 +32,11 @@ bool is_of_one_gpu(OptimizerKind kind) {
          (kind >= OptimizerKind::nadam && kind <= OptimizerKind::muon);
 }
 
-/// A plain loop around a model of transformers.
+/// A script's own loop around a model of transformers.
 bool runs_plain_loop_of_hf(const TrainingPlan& plan) {
-  const bool is_plain_loop = plan.framework == Framework::hf || plan.framework == Framework::torch;
+  const bool is_plain_loop = plan.framework == Framework::hf ||
+                             plan.framework == Framework::torch ||
+                             plan.framework == Framework::accelerate;
   return is_plain_loop && plan.model_code == ModelCode::hf;
 }
 
@@ -145,6 +147,12 @@ constexpr std::array kGeneratorGaps{
     Rule{[](const PlanFacts& f) { return !f.plan->peft.empty(); },
          "peft: the simulation has LoRA and DoRA of one rank only; use --engine torch, which runs "
          "PEFT itself, or --lora"},
+    Rule{[](const PlanFacts& f) { return !f.plan->frozen.empty(); },
+         "freeze: the simulation trains all of a model, or adapters; use --engine torch"},
+    Rule{[](const PlanFacts& f) { return f.plan->teacher.has_value(); },
+         "teacher: the simulation has no second model; use --engine torch"},
+    Rule{[](const PlanFacts& f) { return f.plan->loss.kind == LossKind::contrastive; },
+         "loss contrastive: the simulation encodes no pairs of texts; use --engine torch"},
     Rule{[](const PlanFacts& f) { return f.plan->compile; },
          "compile: the simulation runs models eagerly, and a compiled one takes other memory; use "
          "--engine torch, or omit it"},

@@ -86,8 +86,12 @@ def variables(job, rank):
             "FAKE_CUDA_DEVICES": str(local)}
 
 
-def models_of(named, labels=0):
+def models_of(named, labels=0, loss="hf"):
     """The ways to train a model, the likeliest first. labels: of a head that sorts, or 0. @raises UnknownModel"""
+    if loss == "contrastive":
+        if "config" not in named:
+            raise Refused("--loss contrastive: encoders of transformers learn from pairs of texts; omit it")
+        return [architectures.encoder_of(named["config"], given(named))]
     if "config" in named:
         return architectures.models_of(named["config"], given(named), labels)
     if labels and not sources.has_head(named):
@@ -101,9 +105,11 @@ def from_request(request):
     request: {"options": ..., "changed": [...], "model": ...}. @raises Refused, UnknownModel
     """
     jobs, refusal = [], None
-    for model in models_of(request["model"], request["options"].get("num_labels", 0)):
+    options = request["options"]
+    teacher = models_of(request["teacher"])[0] if "teacher" in request else None
+    for model in models_of(request["model"], options.get("num_labels", 0), options.get("loss")):
         try:
-            jobs.append(make(Plan(request["options"], request["changed"]), model))
+            jobs.append(make(Plan(options, request["changed"], teacher), model))
         except Refused as problem:
             refusal = refusal or problem
     if not jobs:

@@ -3,6 +3,7 @@ import dataclasses
 from typing import Optional
 
 TOKENS = "Tokens()"
+CALL = "{called}(**batch{constants})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,9 +20,10 @@ class Model:
     targets: bool = False   # labels have a length of their own
     dataset: str = TOKENS
     batches: str = ""       # in place of a loader of the dataset: an expression, with {steps} and {batch}
+    other_batches: str = ""  # the same of another size, where a script asks for it; empty: `batches` has no size of its own
     load: str = "batch = {{name: tensor.to({device}) for name, tensor in batch.items()}}"
     arranges: tuple = ()    # lines that give a loaded batch the form that the forward takes
-    call: str = "{called}(**batch{constants})"
+    call: str = CALL
     constants: str = ""     # further arguments of the call
     loss: str = "outputs.loss"
     checkpointing: str = "model.gradient_checkpointing_enable({arguments})"  # empty: it has none

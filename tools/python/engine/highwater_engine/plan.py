@@ -25,7 +25,9 @@ def as_option(value):
 class Plan:
     """options: all of them; changed: the names of those that differ from the defaults of the plan's framework."""
 
-    def __init__(self, options, changed):
+    def __init__(self, options, changed, teacher=None):
+        """teacher: models.Model of --teacher"""
+        self.teacher = teacher
         self._options = options
         self._changed = frozenset(changed)
         self._unread = set(changed)

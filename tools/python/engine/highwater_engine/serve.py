@@ -81,7 +81,7 @@ _ran: dict = {}  # model -> which of its jobs ended well
 
 
 def _model(request):
-    return json.dumps(request["model"])
+    return json.dumps([request["model"], request["options"].get("loss")])
 
 
 def _jobs_of(request):

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-from . import architectures, models
+from . import architectures, keywords, models
 from .architectures import EXAMPLES
 from .asking import asked
 from .given import WORDS, given, like
@@ -40,7 +40,9 @@ def models_of(named, labels=0):
     library, _, name = named["python"].partition(":")
     sizes = given(named)
     if library in _CLASSIFIERS:
-        return [_CLASSIFIERS[library](name, sizes.image_size, {"num_classes": labels} if labels else {})]
+        name, given_keywords = keywords.called(name)
+        head = {"num_classes": labels} if labels else {}
+        return [_CLASSIFIERS[library](name, sizes.image_size, {**given_keywords, **head})]
     if library == "diffusers":
         return [_diffusers(name, sizes.image_size)]
     return _of_file(*named["python"].rsplit(":", 1), {"batch": named["batch"], "seq": named["seq"], **sizes.named()})
@@ -73,13 +75,15 @@ def _of_file(path, function, sizes):
     if found["returns"] == 1:
         return _of_architecture(imports, call, f"{file}:{function}", found, sizes)
     names = ["_", "batch", "loss_of"][:found["returns"]]
+    other = f"{function}({', '.join(f'{name}={{batch}}' if name == 'batch' else f'{name}={sizes[name]}' for name in found['takes'])})"
     brings_loss = found["returns"] == 3
     tree = [*(() if brings_loss else ["tree_leaves"]), *(["tree_map"] if found.get("is_nested") else [])]
     return [models.Model(
         imports=imports + (f"\nfrom torch.utils._pytree import {', '.join(tree)}" if tree else ""),
         prepare=("" if brings_loss else OWN_LOSS) + f"\n{', '.join(names)} = {call}", expression=f"{call}[0]",
         block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=_LOADS["nested" if found.get("is_nested") else found["batch"]],
-        call=_CALLS[found["batch"]].format(taken=_taken(found)), batches="[batch] * {steps}", has_config=False, is_transformers=False,
+        call=_CALLS[found["batch"]].format(taken=_taken(found)), batches="[batch] * {steps}",
+        other_batches=f"[{other}[1]] * {{steps}}", has_config=False, is_transformers=False,
         fixes=tuple(name for name in sizes if name not in found["takes"]), sizes=frozenset(sizes), name=f"{file}:{function}")]
 
 
@@ -180,7 +184,7 @@ def _classifier(imports, expression, name, facts, **more):
 
 
 def _keywords(arguments):
-    return "".join(f", {key}={tuple(value) if isinstance(value, list) else value}" for key, value in arguments.items())
+    return "".join(f", {key}={tuple(value) if isinstance(value, list) else value!r}" for key, value in arguments.items())
 
 
 def _literal(name):
@@ -217,7 +221,8 @@ def _facts_of_torchvision(name, size, head):
     import torchvision
     builder = torchvision.models.get_model_builder(name)
     # which would be downloaded, unlike weights that are not asked for
-    scratch = {"weights_backbone": None} if "weights_backbone" in inspect.signature(builder).parameters else {}
+    backbone = inspect.signature(builder).parameters.get("weights_backbone")
+    scratch = {"weights_backbone": None} if backbone else {}
     model = torchvision.models.get_model(name, weights=None, **scratch)
     module = type(model).__module__
     if any(word in module for word in ("video", "optical_flow", "quantization")):
@@ -227,11 +232,30 @@ def _facts_of_torchvision(name, size, head):
     preset = next(iter(torchvision.models.get_model_weights(name))).transforms()
     edge = getattr(preset, "crop_size", [224])[0]
     height, width = size or (_PHOTOGRAPH if detects else (edge, edge))
-    arguments = {**scratch, **{key: make(size) for key, make in _MADE_FOR.items()
-                               if size and key in inspect.signature(type(model)).parameters}, **head}
+    pretrained = _network_of(backbone.default) if detects and backbone is not None and backbone.default else None
+    of_size = {key: make(size) for key, make in _MADE_FOR.items() if size and key in inspect.signature(type(model)).parameters}
+    arguments = {**({} if pretrained else scratch), **of_size, **head}
     outputs, label = _OUTPUTS["segmentation" if "segmentation" in module else "classification"]
+    loss = CROSS_ENTROPY.format(outputs=outputs)
+    if "segmentation" in module and head.get("aux_loss"):  # torchvision 0.29, references/segmentation/train.py criterion
+        loss += " + 0.5 * " + CROSS_ENTROPY.format(outputs='outputs["aux"]')
     return {"input": [3, height, width], "arguments": arguments, "block": block_in(model), "target": _target(module) if detects else [],
-            "label": label.format(size=f"{height}, {width}"), "loss": CROSS_ENTROPY.format(outputs=outputs)}
+            "backbone": pretrained,
+            "label": label.format(size=f"{height}, {width}"), "loss": loss}
+
+
+def _network_of(weights):
+    """{"class", "name"}: of an enumeration of weights, and of the network that they are for."""
+    import torchvision
+    names = torchvision.models.list_models(module=torchvision.models)
+    return {"class": type(weights).__name__, "name": next(name for name in names
+                                                          if torchvision.models.get_model_weights(name) is type(weights))}
+
+
+# In the place of a download. Whoever asks for pretrained weights, as is the builders' default, trains the last layers of the
+# backbone alone, with frozen norms (torchvision 0.29, models/detection/backbone_utils.py _validate_trainable_layers).
+_UNTRAINED_WEIGHTS = """
+torchvision.models.{class}.get_state_dict = lambda weights, *args, **kwargs: torchvision.models.get_model("{name}").state_dict()"""
 
 
 # COCO: most photographs have these sides, and 860,001 boxes lie in 117,266 of them (instances_train2017.json).
@@ -247,17 +271,20 @@ def _target(module):
 def _detector(expression, name, facts):
     """Images of any sizes with the objects in each: lists, which no loader stacks. Its losses are a dictionary."""
     _, height, width = facts["input"]
+    backbone = facts.get("backbone")
+    trained = "the last layers of its pretrained backbone are trained" if backbone else "all layers of its backbone are trained"
     boxes = [[width * i // 14, height * i // 14, width * (i + 7) // 14, height * (i + 7) // 14] for i in range(_OBJECTS)]
     rows = {"boxes": f"torch.tensor({boxes}, dtype=torch.float32)", "labels": f"torch.ones({_OBJECTS}, dtype=torch.long)",
             "masks": f"torch.ones({_OBJECTS}, {height}, {width}, dtype=torch.uint8)", "keypoints": f"torch.ones({_OBJECTS}, 17, 3)"}
     target = ", ".join(f'"{key}": {rows[key]}' for key in facts["target"])
     return models.Model(
         imports="import torchvision\nfrom torch.utils._pytree import tree_map",
-        prepare=f"image = torch.rand(3, {height}, {width})\ntarget = {{{target}}}",
+        prepare=f"image = torch.rand(3, {height}, {width})\ntarget = {{{target}}}"
+                + (_UNTRAINED_WEIGHTS.format(**backbone) if backbone else ""),
         expression=expression.format(arguments=_keywords(facts["arguments"])), sizes=frozenset(["image_size"]),
         block=tuple(facts["block"] or ()), batches="[([image] * {batch}, [target] * {batch})] * {steps}", load=_LOADS["nested"],
         call="{called}(*batch)", loss="sum(outputs.values())", has_config=False, is_transformers=False, name=name, checkpointing="",
-        fed=f"images of 3 x {height} x {width} with {_OBJECTS} boxes each; all layers of its backbone are trained")
+        fed=f"images of 3 x {height} x {width} with {_OBJECTS} boxes each; {trained}")
 
 
 def _diffusers(name, size):

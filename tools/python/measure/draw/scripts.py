@@ -30,4 +30,4 @@ def sft_script(case):
 
 
 def accelerate_script(case):
-    return scripts.accelerate_script(job_of(case))
+    return scripts.accelerate_script({**job_of(case), "sharding": "fsdp2"})

@@ -10,7 +10,7 @@ import json
 from .. import models
 from ..asking import UnknownModel
 from ..given import Given
-from . import places, tasks
+from . import pairs, places, tasks
 from .inputs import CHOICES, Inputs, batch_of, forms_of, has_targets, label_parts, mask_of, wanted
 from .sizes import Sizes, Unknown, first, fitted, text_part
 
@@ -27,6 +27,15 @@ class Examples(torch.utils.data.Dataset):
         return {{{fields}}}
 
 """
+
+
+def encoder_of(text, given=Given()):
+    """The way to train the model of a config.json on pairs of texts. @raises UnknownModel"""
+    settings = json.loads(text)
+    name = pairs.class_of(_config(settings))
+    without_head = json.dumps({**settings, "architectures": [name]})
+    model = next(model for model in models_of(without_head, given) if model.name == name)
+    return pairs.of(model, text_part(_config(settings)))
 
 
 def models_of(text, given=Given(), labels=0):

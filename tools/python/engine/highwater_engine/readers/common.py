@@ -83,6 +83,31 @@ def require_targets(plan, model):
                       "--lora-targets")
 
 
+def evaluation(plan, model):
+    """Between steps of a loop that a script writes itself: sequences of a batch, batches, steps before each; None: there is
+    none. @raises Refused"""
+    batch, every, batches = plan["eval_batch"], plan["eval_steps"], plan["eval_batches"]
+    if batch and "batch" in model.fixes:
+        raise Refused(f"--eval-batch {batch}: {model.name} makes its own batch; give the function a parameter 'batch', or omit it")
+    return {"batch": batch, "batches": batches, "every": min(every, plan["steps"])} if batch else None
+
+
+def averaged(plan):
+    """Whether a copy of the model is averaged after each step."""
+    if plan["ema"]:
+        require_one(plan, "dp", "tp", "pp", "cp", "ep")
+    return plan["ema"]
+
+
+def untrained(plan):
+    """What is not trained: modules of the model, and a model beside it."""
+    names = plan.get("freeze") or ""
+    others = names.startswith("all-but:")
+    if plan.get("teacher"):
+        require_one(plan, "dp", "tp", "pp", "cp", "ep")
+    return {"teacher": plan.teacher, "frozen": tuple(filter(None, names.removeprefix("all-but:").split(","))), "freezes_others": others}
+
+
 def experts(plan):
     """How a mixture computes its experts; None: transformers' own choice."""
     return plan.one_of("experts", "eager", "batched_mm", "grouped_mm") if plan.is_changed("experts") else None

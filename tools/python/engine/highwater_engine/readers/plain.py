@@ -2,7 +2,7 @@
 from .. import scripts
 from ..plan import Job, Refused
 from ..tensor_plans import tensor_plan
-from .common import common, optional, require_block, require_one, require_tokens, with_cache, with_checkpoint
+from .common import averaged, common, evaluation, optional, require_block, require_one, require_tokens, untrained, with_cache, with_checkpoint
 from .deepspeed import STAGES, deepspeed
 from .pipeline import pipeline
 from .sharding import ddp_keywords, flat_sharding, full_sharding
@@ -18,7 +18,7 @@ def plain(plan, model):
     if plan["pp"] > 1:
         return pipeline(plan, model)
     job = common(plan, model)
-    plan.one_of("loss", "hf")
+    plan.one_of("loss", "hf", "contrastive")
     spread = spreading(plan, model)
     offload = plan.one_of("offload", "none", "activations", *(["params"] if spread["sharding"] in ("fsdp1", "fsdp2") else []))
     job.update(
@@ -28,8 +28,9 @@ def plain(plan, model):
         implementation=optional(plan["optimizer_impl"]), param_groups=plan["param_groups"],
         zeroes_at=plan.one_of("zero_grad_at", "end", "start", "backward"), set_to_none=plan["set_to_none"],
         empties_cache=plan["empty_cache_every_step"], offloads_parameters=offload == "params",
-        offloads_activations=offload == "activations", **spread)
-    return Job(scripts.plain_script(job), with_checkpoint(job["model"], job), job["ranks"])
+        offloads_activations=offload == "activations", evaluation=evaluation(plan, model), averages=averaged(plan),
+        **untrained(plan), **spread)
+    return Job(scripts.plain_script(job), {**with_checkpoint(job["model"], job), **scripts.teacher_files(job["teacher"])}, job["ranks"])
 
 
 def spreading(plan, model):

@@ -1,7 +1,7 @@
 """transformers' Trainer and TRL's SFTTrainer."""
 from .. import scripts
 from ..plan import Job, Refused
-from .common import common, optional, require_one, with_checkpoint
+from .common import common, optional, require_one, untrained, with_checkpoint
 
 
 def evaluation(plan):
@@ -34,7 +34,8 @@ def trained(plan, model, *kinds):
 def trainer(plan, model):
     plan.one_of("optimizer", *scripts.TRAINER_OPTIMIZERS)
     job = trained(plan, model, "ddp", "fsdp2")
-    job["evaluation"] = evaluation(plan)
+    plan.refuse_changed("teacher")
+    job.update(evaluation=evaluation(plan), **untrained(plan))
     if job["evaluation"]:
         job["arguments"] = job["arguments"] + job["evaluation"]["arguments"]
         job["examples"] = max(job["examples"], job["evaluation"]["examples"])

@@ -11,6 +11,7 @@ from .optimizers import OPTIMIZERS, TRAINER_OPTIMIZERS
 from .pipeline import SCHEDULES, pipeline_script
 from .plain import plain_script
 from .quantized import FILES as CHECKPOINT_FILES
+from .teacher import files as teacher_files
 from .torchtitan import CHECKPOINTS, torchtitan_files
 from .torchtitan import PROGRAM as TORCHTITAN
 from .trainer import sft_script, tokenizer_files, trainer_script
@@ -20,4 +21,4 @@ from .wrapping import wrapping_alone
 
 __all__ = ["CHECKPOINTS", "CHECKPOINT_FILES", "DEFAULTS", "OPTIMIZERS", "SCHEDULES", "TORCHTITAN", "TRAINER_OPTIMIZERS", "TRL_LOOPS", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
            "indented", "pipeline_script",
-           "plain_script", "sft_script", "text", "tokenizer_files", "torchtitan_files", "trainer_script", "trl_script", "wrapping_alone"]
+           "plain_script", "sft_script", "teacher_files", "text", "tokenizer_files", "torchtitan_files", "trainer_script", "trl_script", "wrapping_alone"]

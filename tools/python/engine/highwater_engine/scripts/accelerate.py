@@ -1,8 +1,10 @@
 """A script around accelerate's Accelerator, and the file of `accelerate config` for FSDP2."""
+from . import evaluation, teacher
 from .lines import indented, text
-from .loop import forward_and_loss, loader
+from .loop import forward_and_loss, loader, loading
 from .model_lines import adapted, built, checkpointed, data, imports_of_model
-from .optimizers import optimizer
+from .optimizers import optimizer, zeroed
+from .wrapping import on_device
 
 PLUGIN = """plugin = FullyShardedDataParallelPlugin(
     fsdp_version=2, auto_wrap_policy="transformer_based_wrap", transformer_cls_names_to_wrap=["{block}"]{more})"""
@@ -12,15 +14,46 @@ def accelerate_step(job):
     accumulates = job["accumulate"] > 1
     clip = f"accelerator.clip_grad_norm_(model.parameters(), {job['clip']})"
     forward, loss = forward_and_loss(job)
-    step = text(forward, f"loss = {loss}" if loss else "", "accelerator.backward(loss)",
+    zero = {job["zeroes_at"]: zeroed(job)}
+    step = text(zero.get("start"), fed(job), forward, teacher.asked(job), f"loss = {loss}" if loss else "", zero.get("backward"),
+                "accelerator.backward(loss)",
                 *(("if accelerator.sync_gradients:", f"    {clip}") if job["clip"] and accumulates else
                   (clip,) if job["clip"] else ()),
-                "optimizer.step()", "optimizer.zero_grad()")
+                "optimizer.step()", zero.get("end"),
+                *(("if accelerator.sync_gradients:", "    averaged.update_parameters(model)") if job["averages"] else ()))
     if job["context_ranks"] > 1:
         step = text("buffers = list(batch.values())",
                     "with accelerator.maybe_context_parallel(buffers=buffers, buffer_seq_dims=[1] * len(buffers),",
                     "                                        no_restore_buffers=set(buffers)):", indented(step))
-    return text("with accelerator.accumulate(model):", indented(step)) if accumulates else step
+    return text("with accelerator.accumulate(model):" if accumulates else "", indented(step) if accumulates else step,
+                evaluation.called(job))
+
+
+def fed(job):
+    """The lines that make a batch what the forward takes. accelerate's loader has brought it to the device; it prepares
+    nothing but a DataLoader."""
+    return loading(job, "accelerator.device") if job["model"].batches else text(*job["model"].arranges)
+
+
+def prepared(job):
+    parts = ", ".join(("model", "optimizer", *(() if job["model"].batches else ("loader",))))
+    copied = "averaged = torch.optim.swa_utils.AveragedModel(accelerator.unwrap_model(model))" if job["averages"] else ""
+    return text(f"{parts} = accelerator.prepare({parts})", copied)
+
+
+def evaluated(job):
+    """The function that evaluates between steps, and what it goes over."""
+    forward, loss = forward_and_loss(job)
+    return text(evaluation.data(job),
+                "evaluation = accelerator.prepare(evaluation)" if job["evaluation"] and not job["model"].batches else "",
+                evaluation.function(job, fed(job), text(forward, f"loss = {loss}" if loss else "")))
+
+
+def made(job):
+    """On the host, or where the script asks for it."""
+    if job["init"] == "device":
+        return on_device(job, "accelerator.device")
+    return text(f"model = {built(job)}", adapted(job), checkpointed(job))
 
 
 def parallelism(job):
@@ -38,20 +71,20 @@ def plugin(job):
 
 
 def accelerate_script(job):
-    """`makes_plugin`: FSDP is set up here; otherwise by fsdp_file()."""
+    """`makes_plugin`: FSDP is set up here; by fsdp_file() where the model is sharded otherwise."""
     own = job["makes_plugin"]
     counted = [f"gradient_accumulation_steps={job['accumulate']}"] if job["accumulate"] > 1 else []
-    given = [f'mixed_precision="{job["mixed"]}"', "fsdp_plugin=plugin"] if own else []
+    given = [f'mixed_precision="{job["mixed"]}"'] if own or job["sharding"] != "fsdp2" else []
+    given += ["fsdp_plugin=plugin"] if own else []
     given += ["parallelism_config=parallelism"] if parallelism(job) else []
     imported = "Accelerator, FullyShardedDataParallelPlugin" if own else "Accelerator"
     return text("import torch", f"from accelerate import {imported}",
                 "from accelerate.parallelism_config import ParallelismConfig" if parallelism(job) else "", imports_of_model(job),
-                job["model"].prepare, data(job), plugin(job) if own else "", parallelism(job),
-                f"accelerator = Accelerator({', '.join(counted + given)})", f"model = {built(job)}",
-                adapted(job), checkpointed(job), "model.train()", optimizer(job),
-                loader(job),
-                "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)",
-                "for batch in loader:", indented(accelerate_step(job))) + "\n"
+                teacher.made(job), job["model"].prepare, data(job), plugin(job) if own else "", parallelism(job),
+                f"accelerator = Accelerator({', '.join(counted + given)})", made(job), "model.train()", optimizer(job),
+                loader(job), prepared(job), evaluated(job),
+                f"for {'step, batch in enumerate(loader)' if job['evaluation'] else 'batch in loader'}:",
+                indented(accelerate_step(job))) + "\n"
 
 
 def fsdp_file(block, ranks, mixed="bf16", reshards=True):

@@ -30,6 +30,9 @@ DEFAULTS: dict = {
     # Of a pipeline: its ranks, the parts of the model on each, blocks, and the class of stages.py.
     "stages": 1, "chunks": 1, "schedule": "1f1b", "layers": 0, "stage_class": "Stage",
     "loop": None, "reference": False,  # TRL's trainer, and whether a frozen model answers beside it
+    "averages": False,    # a copy of the model is averaged after each step
+    "teacher": None,      # models.Model: frozen, given the same batches
+    "frozen": (), "freezes_others": False,  # last parts of modules' names; whether all others are frozen instead
     "arguments": (),      # further keywords of TrainingArguments
     "evaluation": None,   # between steps: sequences of its data, and what is gathered of their outputs
     "mixed": "bf16", "makes_plugin": False,              # accelerate

@@ -33,4 +33,4 @@ def loader(job):
     """What the loop goes over."""
     if job["model"].batches:
         return f"loader = {job['model'].batches.format(batch=job['batch'], steps=job['examples'] // job['batch'])}"
-    return f"loader = torch.utils.data.DataLoader({job['model'].dataset}, batch_size={job['batch']})"
+    return f"loader = torch.utils.data.DataLoader({job.get('dataset') or job['model'].dataset}, batch_size={job['batch']})"

@@ -73,6 +73,18 @@ def lora_config(job):
     return f'LoraConfig(r={job["lora"]}, lora_alpha={2 * job["lora"]}{targets}{dropout}{dora}{task})'
 
 
+def frozen(job):
+    """The lines that keep modules from being trained, by the last parts of their names."""
+    if not job["frozen"]:
+        return ""
+    names, others = job["frozen"], job["freezes_others"]
+    said = f"--freeze {'all-but:' * others}{','.join(names)}: the model has no such module"
+    return text("model.requires_grad_(False)" if others else "",
+                f'named = [module for name, module in model.named_modules() if f".{{name}}".endswith({tuple("." + name for name in names)})]',
+                "if not named:", f"    raise LookupError({said!r})",
+                "for module in named:", f"    module.requires_grad_({others})")
+
+
 def adapts(job):
     return bool(job["lora"] or job["peft"])
 
@@ -88,7 +100,8 @@ def imported_config(job):
 
 
 def adapted(job):
-    return text(quantized.prepared(job) if job["quantize"] else "",
+    """What a script does to the model that it has made, before it is used."""
+    return text(frozen(job), quantized.prepared(job) if job["quantize"] else "",
                 f"model = get_peft_model(model, {adapter_config(job)})" if adapts(job) else "")
 
 

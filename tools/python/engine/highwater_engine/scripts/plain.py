@@ -1,4 +1,5 @@
 """A plain loop around a model of transformers, on one GPU or over several ranks."""
+from . import evaluation, teacher
 from .lines import TORCH_TYPES, indented, text
 from .loop import forward_and_loss, loader, loading
 from .model_lines import data, imports_of_model
@@ -11,15 +12,27 @@ def plain_update(job):
         return text(clipped(job), "model.zero_grad()")
     step = (("scaler.unscale_(optimizer)" if job["clip"] else "", clipped(job), "scaler.step(optimizer)",
              "scaler.update()") if job["autocast"] == "fp16" else (clipped(job), stepped(job)))
-    return text(*step, zeroed(job) if job["zeroes_at"] == "end" else "",
+    return text(*step, zeroed(job) if job["zeroes_at"] == "end" else "", "averaged.update_parameters(model)" if job["averages"] else "",
                 "torch.cuda.empty_cache()" if job["empties_cache"] else "")
+
+
+def under_autocast(job, lines):
+    if not job["autocast"]:
+        return lines
+    return text(f'with torch.autocast("cuda", dtype={TORCH_TYPES[job["autocast"]]}):', indented(lines))
+
+
+def evaluated(job, device):
+    """The function that evaluates between steps, and what it goes over."""
+    forward, loss = forward_and_loss(job)
+    lines = text(under_autocast(job, forward), f"loss = {loss}" if loss else "")
+    return text(evaluation.data(job), evaluation.function(job, loading(job, device), lines))
 
 
 def computed(job):
     """The forward pass and the loss, in what surrounds them."""
     forward, loss = forward_and_loss(job)
-    if job["autocast"]:
-        forward = text(f'with torch.autocast("cuda", dtype={TORCH_TYPES[job["autocast"]]}):', indented(forward))
+    forward = under_autocast(job, text(forward, teacher.asked(job)))
     share = f" / {job['accumulate']}" if job["accumulate"] > 1 else ""
     lines = text(forward, f"loss = {loss or 'loss'}{share}" if loss or share else "")
     if job["offloads_activations"]:
@@ -57,7 +70,7 @@ def plain_step(job, device):
     if accumulates and job["no_sync"]:
         body = without_sync(job, last, body)
     update = text(f"if {last}:", indented(plain_update(job))) if accumulates else plain_update(job)
-    return text(zero if job["zeroes_at"] == "start" else "", load, body, update)
+    return text(zero if job["zeroes_at"] == "start" else "", load, body, update, evaluation.called(job))
 
 
 def plain_script(job):
@@ -70,8 +83,8 @@ def plain_script(job):
         "import contextlib" if job["no_sync"] and job["sharding"] in ("ddp", "fsdp1") else "",
         *(() if is_alone else ("import functools", "import os") if job["sharding"] == "fsdp1" else ("import os",)),
         import_of_optimizer(job) if trains else "", "import torch", imports_of_model(job), imports_of_wrapping(job),
-        "", job["model"].prepare, data(job),
+        "", teacher.made(job), job["model"].prepare, data(job),
         "" if is_alone else group, wrapping(job, device), "model.train()" if job["training"] else "model.eval()",
-        optimizer(job) if trains else "",
+        optimizer(job) if trains else "", "averaged = torch.optim.swa_utils.AveragedModel(model)" if job["averages"] else "",
         'scaler = torch.amp.GradScaler("cuda")' if job["autocast"] == "fp16" and job["training"] else "",
-        loader(job), "for step, batch in enumerate(loader):", indented(plain_step(job, device)), "") + "\n"
+        loader(job), evaluated(job, device), "for step, batch in enumerate(loader):", indented(plain_step(job, device)), "") + "\n"

@@ -1,0 +1,167 @@
+"""Loops, losses and models beside the one that is trained, as scripts of the engine's Python side say them, without torch."""
+import ast
+import dataclasses
+import types
+import unittest
+import unittest.mock
+
+from engine_test import MODEL, PLAN, made
+
+from highwater_engine import architectures, job, keywords, models, readers
+from highwater_engine.architectures import pairs
+from highwater_engine.asking import UnknownModel
+
+CLASSIFIER = models.Model(imports="import timm", prepare="", expression='timm.create_model("small")', data="{fields}", fields="{floats}",
+                          call='{called}(batch["image"])', loss="loss(outputs)", has_config=False, is_transformers=False, name="timm:small")
+
+
+def written(model=MODEL, beside=None, **changed):
+    """beside: the teacher's model."""
+    plan = job.Plan({**PLAN, "model_code": "hf", **changed}, changed, beside)
+    script = readers.FRAMEWORKS[plan["framework"]](plan, model).script
+    ast.parse(script)
+    return script
+
+
+class Accelerator(unittest.TestCase):
+    def test_a_loop_around_it(self):
+        script = written(framework="accelerate", precision="amp-bf16", grad_accum=2, grad_clip=1.0)
+        self.assertIn('accelerator = Accelerator(gradient_accumulation_steps=2, mixed_precision="bf16")', script)
+        self.assertIn("model, optimizer, loader = accelerator.prepare(model, optimizer, loader)", script)
+        self.assertIn("    if accelerator.sync_gradients:\n            accelerator.clip_grad_norm_(model.parameters(), 1.0)", script)
+        self.assertNotIn("autocast", script)  # accelerate wraps the forward itself
+
+    def test_it_is_written_as_the_plan_says(self):
+        script = written(framework="accelerate", keep_logits=False, zero_grad_at="backward", init="device")
+        self.assertIn("    loss = model(**batch).loss\n    optimizer.zero_grad()\n    accelerator.backward(loss)\n", script)
+        self.assertIn("with torch.device(accelerator.device):", script)
+
+    def test_of_what_no_loader_stacks_only_the_model_is_prepared(self):
+        model = dataclasses.replace(CLASSIFIER, data="", fields="", batches="[batch] * {steps}", load="batch = batch.to({device})")
+        script = written(model, framework="accelerate")
+        self.assertIn("model, optimizer = accelerator.prepare(model, optimizer)", script)
+        self.assertIn("    batch = batch.to(accelerator.device)\n", script)
+
+    def test_shards_are_another_frameworks(self):
+        with self.assertRaisesRegex(job.Refused, "--dp-kind fsdp2"):
+            written(framework="accelerate", dp=4, dp_kind="fsdp2")
+
+
+class Evaluation(unittest.TestCase):
+    def test_a_plain_loop_evaluates_after_so_many_steps(self):
+        script = written(eval_batch=16, eval_steps=2, eval_batches=3, grad_accum=2, precision="amp-bf16")
+        self.assertIn("evaluation = torch.utils.data.DataLoader(torch.utils.data.Subset(Tokens(), range(48)), batch_size=16)", script)
+        self.assertIn("def evaluate():\n    model.eval()\n    with torch.no_grad():\n        for batch in evaluation:", script)
+        self.assertIn("    if (step + 1) % 4 == 0:\n        evaluate()", script)
+        self.assertEqual(script.count("torch.autocast("), 2)
+
+    def test_around_an_accelerator_its_loader_is_prepared(self):
+        script = written(framework="accelerate", eval_batch=16)
+        self.assertIn("evaluation = accelerator.prepare(evaluation)", script)
+        self.assertIn("for step, batch in enumerate(loader):", script)
+
+    def test_a_function_is_asked_for_a_batch_of_that_size(self):
+        model = dataclasses.replace(CLASSIFIER, batches="[batch] * {steps}", other_batches="[make(batch={batch})[1]] * {steps}")
+        self.assertIn("evaluation = [make(batch=64)[1]] * 2\n", written(model, eval_batch=64))
+        with self.assertRaisesRegex(job.Refused, "--eval-batch 64: timm:small makes its own batch"):
+            written(dataclasses.replace(model, fixes=("batch",)), eval_batch=64)
+
+
+class Averages(unittest.TestCase):
+    def test_a_copy_is_averaged_after_each_step(self):
+        script = written(ema=True)
+        self.assertLess(script.index("averaged = torch.optim.swa_utils.AveragedModel(model)"), script.index("for step, batch"))
+        self.assertIn("    optimizer.zero_grad()\n    averaged.update_parameters(model)", script)
+        script = written(framework="accelerate", ema=True, grad_accum=2)
+        self.assertIn("AveragedModel(accelerator.unwrap_model(model))\n", script)
+        self.assertIn("        if accelerator.sync_gradients:\n            averaged.update_parameters(model)", script)
+        with self.assertRaisesRegex(job.Refused, "--dp 2"):
+            written(ema=True, dp=2)
+
+
+class Untrained(unittest.TestCase):
+    def test_modules_are_frozen_by_the_last_parts_of_their_names(self):
+        script = written(freeze="wte,h.0")
+        self.assertIn("""if f".{name}".endswith(('.wte', '.h.0'))]""", script)
+        self.assertIn("    module.requires_grad_(False)", script)
+        self.assertNotIn("model.requires_grad_(False)", script)
+        self.assertIn("raise LookupError('--freeze wte,h.0: the model has no such module')", script)
+
+    def test_all_but_some_are_frozen(self):
+        script = written(framework="trainer", freeze="all-but:classifier")
+        self.assertIn("model.requires_grad_(False)\nnamed = ", script)
+        self.assertIn("endswith(('.classifier',))", script)
+        self.assertIn("    module.requires_grad_(True)", script)
+
+    def test_a_loop_that_cannot_say_it_refuses(self):
+        for framework in ("trl-sft", "deepspeed"):
+            with self.assertRaisesRegex(job.Refused, "--freeze"):
+                made(framework=framework, precision="bf16", freeze="wte", **({"dp": 2, "dp_kind": "zero2"} if framework == "deepspeed" else {}))
+
+
+class Teacher(unittest.TestCase):
+    def test_another_librarys_is_called_as_that_library_is(self):
+        script = written(CLASSIFIER, dataclasses.replace(CLASSIFIER, expression='timm.create_model("large")'), teacher="timm:large",
+                         precision="amp-fp16")
+        self.assertIn('teacher = timm.create_model("large")\nteacher.to("cuda").eval().requires_grad_(False)\n', script)
+        self.assertIn('        with torch.no_grad():\n            answers = teacher(batch["image"])\n', script)
+
+    def test_one_of_transformers_has_a_folder_of_its_own_and_no_labels(self):
+        teacher = models.with_files(MODEL, {"config.json": "{}"})
+        plan = job.Plan({**PLAN, "model_code": "hf", "teacher": "gpt2"}, ["teacher"], teacher)
+        made = readers.FRAMEWORKS["hf"](plan, models.with_files(MODEL, {"config.json": "{} "}))
+        self.assertEqual(made.files, {"config.json": "{} ", "teacher/config.json": "{}"})
+        self.assertIn('config = AutoConfig.from_pretrained("teacher")', made.script)
+        self.assertIn('answers = teacher(**{name: value for name, value in batch.items() if name != "labels"})', made.script)
+        self.assertLess(made.script.index('from_pretrained("teacher")'), made.script.index('from_pretrained(".")'))
+
+    def test_it_encodes_the_same_pairs(self):
+        model = pairs.of(dataclasses.replace(MODEL, name="SmallModel"), Pairs.CONFIG)
+        self.assertIn('answers = [mean_of(teacher(**text)[0], text.get("attention_mask")) for text in batch]',
+                      written(model, MODEL, teacher="small", loss="contrastive"))
+
+    def test_over_ranks_it_is_refused(self):
+        with self.assertRaisesRegex(job.Refused, "--dp 2"):
+            written(MODEL, MODEL, teacher="gpt2", dp=2)
+
+
+class Pairs(unittest.TestCase):
+    CONFIG = types.SimpleNamespace(model_type="small", vocab_size=100)
+
+    def test_both_texts_are_encoded_and_compared(self):
+        script = written(pairs.of(dataclasses.replace(MODEL, name="SmallModel"), self.CONFIG), loss="contrastive", attention_mask="padded")
+        self.assertIn('outputs = [mean_of(model(**text)[0], text.get("attention_mask")) for text in batch]', script)
+        self.assertIn("loss = loss_of(outputs)", script)
+        self.assertIn('"attention_mask": torch.ones(128, dtype=torch.long) * (torch.arange(128) < 128 - 1)', script)
+
+    def test_what_reads_no_tokens_is_refused(self):
+        with self.assertRaisesRegex(UnknownModel, "reads no tokens"):
+            pairs.of(dataclasses.replace(MODEL, name="Seer"), types.SimpleNamespace(vocab_size=None))
+        with self.assertRaisesRegex(job.Refused, "encoders of transformers"):
+            job.models_of({"python": "timm:small"}, loss="contrastive")
+
+    def test_the_class_has_no_head(self):
+        asked_of = []
+        model = dataclasses.replace(MODEL, name="SmallModel")
+        with unittest.mock.patch.multiple(
+                architectures, _config=lambda settings: self.CONFIG, text_part=lambda config: config,
+                models_of=lambda text, given: asked_of.append(text) or [model]), \
+                unittest.mock.patch.object(pairs, "class_of", lambda config: "SmallModel"):
+            architectures.encoder_of('{"model_type": "small", "architectures": ["SmallForMaskedLM"]}')
+        self.assertEqual(asked_of, ['{"model_type": "small", "architectures": ["SmallModel"]}'])
+
+
+class Keywords(unittest.TestCase):
+    def test_a_name_may_be_called(self):
+        self.assertEqual(keywords.called("resnet50.a1_in1k"), ("resnet50.a1_in1k", {}))
+        self.assertEqual(keywords.called("net(aux_loss=True, drop_rate=0.1, kind='a')"),
+                         ("net", {"aux_loss": True, "drop_rate": 0.1, "kind": "a"}))
+
+    def test_only_literals_are_read(self):
+        for text in ("net(1)", "net(a=__import__('os'))", "net(a=1))", "net(**{})", "net(a=[1])", "net(a=1)+run()", "net("):
+            with self.subTest(text), self.assertRaisesRegex(UnknownModel, "keywords of its builder"):
+                keywords.called(text)
+
+
+if __name__ == "__main__":
+    unittest.main()
