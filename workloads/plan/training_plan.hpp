@@ -65,7 +65,8 @@ struct TrainingPlan {
   bool reference_model = false;
   /// A frozen model beside it that is given the same batches, to learn from.
   std::optional<ModelSpec> teacher;
-  std::vector<std::string> frozen;  ///< names of modules whose parameters are not trained
+  /// Names of modules whose parameters are not trained.
+  std::vector<std::string> frozen;
   bool compile = false;  ///< torch.compile; the generator has eager runs only
   bool float8 = false;   ///< torchao's float8 products
   bool empty_cache_every_step = false;

@@ -34,7 +34,7 @@ TEST_CASE("from: a recording's plan has the recording's peaks", "[cli][from]") {
   const std::string file =
       kPlans + GENERATE("script.hwt.xz", "script-fully-shard.hwt.xz", "trainer-lora.hwt.xz",
                         "sft-lora-ddp.hwt.xz", "accelerate-fsdp2.hwt.xz",
-                        "script-accelerate.hwt.xz", "script-accelerator-bf16.hwt.xz");
+                        "script-accelerator-bf16.hwt.xz");
   const auto recorded = json_of("replay " + file).at("devices").at(0).as_object();
   const auto simulated = json_of("simulate --engine model --from " + file);
   CAPTURE(file);
@@ -51,11 +51,11 @@ TEST_CASE("from: a recording's plan has the recording's peaks", "[cli][from]") {
 TEST_CASE("from: labels of another length, evaluations, averages and smoothed labels",
           "[cli][from]") {
   const std::string file =
-      kPlans + GENERATE("script-t5-targets.hwt.xz", "script-evaluation.hwt.xz",
-                        "script-averaged.hwt.xz", "trainer-evaluation.hwt.xz",
-                        "trainer-evaluation-logits.hwt.xz", "trainer-evaluation-tokens.hwt.xz",
-                        "trainer-evaluation-lists.hwt.xz", "trainer-evaluation-ddp.hwt.xz",
-                        "trainer-smoothed-labels.hwt.xz");
+      kPlans + GENERATE("script-accelerate.hwt.xz", "script-t5-targets.hwt.xz",
+                        "script-evaluation.hwt.xz", "script-averaged.hwt.xz",
+                        "trainer-evaluation.hwt.xz", "trainer-evaluation-logits.hwt.xz",
+                        "trainer-evaluation-tokens.hwt.xz", "trainer-evaluation-lists.hwt.xz",
+                        "trainer-evaluation-ddp.hwt.xz", "trainer-smoothed-labels.hwt.xz");
   const auto recorded = json_of("replay " + file).at("devices").at(0).as_object();
   const auto simulated = json_of("simulate --engine model --from " + file);
   CAPTURE(file);

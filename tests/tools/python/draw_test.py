@@ -6,6 +6,7 @@ import pathlib
 import stat
 import sys
 import tempfile
+import types
 import unittest
 import unittest.mock
 
@@ -15,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tools" / "python"))
 from measure.case_fields import CaseError  # noqa: E402
 from measure.draw import drawn, plan_rows, results, table  # noqa: E402
 from measure.draw.loops import LOOPS, Plans  # noqa: E402
-from measure.user_scripts import verdicts  # noqa: E402
+from measure.user_scripts import command, verdicts  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 echo "$*" >> "{log}"
@@ -223,6 +224,28 @@ class UserScripts(unittest.TestCase):
             script.write_text("import torch\n")
             with self.assertRaisesRegex(CaseError, "has no line '# typed:"):
                 verdicts.typed_words(script)
+
+    def test_what_is_only_said_about_a_script_is_not_recorded_again(self):
+        with tempfile.TemporaryDirectory() as root:
+            folder = pathlib.Path(root)
+            program, log, script = folder / "highwater", folder / "log", folder / "train.py"
+            program.write_text(PROGRAM.format(log=log))
+            program.chmod(program.stat().st_mode | stat.S_IXUSR)
+            options = types.SimpleNamespace(highwater=str(program), python="python3", gpu="h100-80", steps=None, again=False)
+            runner = command.ScriptRunner(options)
+            for text, asked in (("# typed: --model a\n# task: sorting\npass\n", ["record", "simulate", "simulate"]), ("# typed: --model b\npass\n", ["simulate"]),
+                                ("# typed: --model b\n# task: more\npass\n", []), ("# typed: --model b\npass  # other\n", ["record", "simulate", "simulate"])):
+                script.write_text(text)
+                log.write_text("")
+                result = runner.result_of(script)
+                self.assertEqual([line.split()[0] for line in log.read_text().splitlines()], asked)
+            self.assertEqual(result["task"], "")
+
+    def test_tasks_are_counted(self):
+        right, off = {"peak": self.RECORDED}, {"peak": {"allocated": 1, "reserved": 1}, "told": False, "spellings": []}
+        results = [{"task": "sorting", "recorded": self.RECORDED, "from": right, "typed": off},
+                   {"task": "sorting", "recorded": self.RECORDED, "from": right, "typed": right}, {"task": "", "error": "died"}]
+        self.assertEqual(verdicts.task_rows(results)[1:], [["(none said)", "0", "0", "0"], ["sorting", "2", "2", "1"]])
 
 
 if __name__ == "__main__":

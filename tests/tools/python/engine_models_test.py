@@ -139,6 +139,14 @@ class Inputs(unittest.TestCase):
         self.assertEqual(batch.fields, {"input_ids": "torch.randint(0, 50, (4, {seq},))", "labels": "torch.tensor(0)"})
         self.assertEqual(inputs.mask_of(choice, batch), '"attention_mask": torch.ones(4, {seq}, dtype=torch.long){hidden}, ')
 
+    def test_a_class_is_what_the_problem_asks_for(self):
+        for problem, classes, made in ((None, 3, "torch.tensor(0)"), ("single_label_classification", 3, "torch.tensor(0)"),
+                                       ("multi_label_classification", 3, "torch.zeros(3)"), ("regression", 1, "torch.tensor(0.0)"),
+                                       ("regression", 2, "torch.zeros(2)")):
+            with self.subTest(problem=problem, classes=classes):
+                config = Config(vocab_size=50, problem_type=problem, num_labels=classes)
+                self.assertEqual(inputs.batch_of(inputs.Inputs(Text, sizes.Sizes(config)), "class").fields["labels"], made)
+
     def test_labels_of_a_decoder_beside_an_encoder_have_a_length_of_their_own(self):
         found = sizes.Sizes(Config(num_mel_bins=80, max_source_positions=100, vocab_size=50, is_encoder_decoder=True))
         self.assertIn("({target},)", inputs.batch_of(inputs.Inputs(Speech, found, inputs.Form(features="bins")), "tokens").fields["labels"])

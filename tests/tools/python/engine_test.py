@@ -183,6 +183,10 @@ class Scripts(unittest.TestCase):
         self.assertIn("return 24", made(grad_accum=4).script)  # 3 steps of 4 micro-batches of 2
         self.assertIn("max_steps=3", made(framework="trainer").script)
 
+    def test_trainer_mixes_no_lengths(self):
+        self.assertIn("trainer = InOrder(model=model", made(framework="trainer", seq=[128, 64]).script)
+        self.assertIn("trainer = Trainer(model=model", made(framework="trainer", seq=[128, 128]).script)
+
     def test_what_a_script_cannot_say_is_refused_with_the_option(self):
         for changed, named in (({"pp": 2, "use_cache": False}, "--pp: "), ({"checkpoint": "every-2"}, "--checkpoint every-2"),
                                ({"framework": "accelerate-fsdp2", "dp": 2, "dp_kind": "zero3"}, "--dp-kind zero3"),

@@ -806,6 +806,8 @@ class ObservedPlan(unittest.TestCase):
             whole = types.SimpleNamespace(out_features=1000, in_features=8)
             self.assertEqual(builder(model("torchvision.models.resnet", [100, 9000], whole)), {"name": "torchvision:small"})
             self.assertIsNone(builder(model("torchvision.models.resnet", [101, 5 * 9], head)))
+            second = model("torchvision.models.resnet", [100, 9000], whole, aux_classifier=object())
+            self.assertEqual(builder(second), {"name": "torchvision:small(aux_loss=True)"})
 
     def test_label_smoothing_is_trainers(self):
         names = {"observed": observed}

@@ -1,6 +1,7 @@
 // Options of the training loop: optimizer, gradients, steps, adapters.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,20 +44,33 @@ constexpr OptionAxis kLoraTargets{
       return std::nullopt;
     }};
 
-constexpr OptionAxis kFrozen{
-    {},
-    [](const TrainingPlan& plan) -> OptionValue {
-      return fmt::format("{}", fmt::join(plan.frozen, ","));
-    },
-    [](TrainingPlan& plan, std::string_view text, const AllowedValues&) -> Complaint {
-      const std::vector<std::string> names =
-          text.empty() ? std::vector<std::string>{} : split(text, ',');
-      if (std::ranges::any_of(names, &std::string::empty)) {
-        return "an empty name; write them as backbone,embeddings";
-      }
-      plan.frozen = names;
-      return std::nullopt;
-    }};
+constexpr std::string_view kAllBut = "all-but:";
+
+/// A name as named_modules() has it, or the last parts of one.
+bool is_module_name(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.';
+  });
+}
+
+Complaint set_frozen(TrainingPlan& plan, std::string_view text, const AllowedValues& /*unused*/) {
+  const std::string_view named = text.starts_with(kAllBut) ? text.substr(kAllBut.size()) : text;
+  if (text.empty() || text == "none") {
+    plan.frozen.clear();
+    return std::nullopt;
+  }
+  if (!std::ranges::all_of(split(named, ','), is_module_name)) {
+    return "no names of modules; write them as backbone,embeddings, or all-but:classifier";
+  }
+  plan.frozen = split(text, ',');
+  return std::nullopt;
+}
+
+constexpr OptionAxis kFrozen{{},
+                             [](const TrainingPlan& plan) -> OptionValue {
+                               return fmt::format("{}", fmt::join(plan.frozen, ","));
+                             },
+                             set_frozen};
 
 constexpr OptionAxis kTeacher{
     {},
@@ -218,10 +232,11 @@ constexpr std::array kTrainingRows{
         .and_more("its outputs live until the step's end, and the loss is the model's own; a "
                   "distance between both is a tensor or two of their outputs' size more")
         .with_default("none"),
-    Option{"freeze", "A,B", training, rare,
-           "modules that are not trained (requires_grad_(False)), by the last parts of their names; "
-           "with --engine torch",
-           "Highwater's choice: the whole model is trained", kFrozen}
+    Option{
+        "freeze", "A,B", training, rare,
+        "modules that are not trained (requires_grad_(False)), by the last parts of their names; "
+        "with --engine torch",
+        "Highwater's choice: the whole model is trained", kFrozen}
         .and_more("all-but:A,B freezes everything else, as scripts do that train a new head alone")
         .with_default("none"),
     Option{"compile", "", training, rare, "torch.compile; with --engine torch",

@@ -85,11 +85,13 @@ inline constexpr std::array kOptimizerImpls{
     Word{"default", OptimizerImpl::standard}, Word{"foreach", OptimizerImpl::foreach},
     Word{"fused", OptimizerImpl::fused}, Word{"loop", OptimizerImpl::loop},
     Word{"deepspeed", OptimizerImpl::deepspeed}};
-inline constexpr std::array kLosses{
-    Word{"hf", LossKind::hf},       Word{"shift", LossKind::shift},
-    Word{"flat", LossKind::flat},   Word{"chunked-N", LossKind::chunked},
-    Word{"fused", LossKind::fused}, Word{"trl", LossKind::trl},
-    Word{"contrastive", LossKind::contrastive}};
+inline constexpr std::array kLosses{Word{"hf", LossKind::hf},
+                                    Word{"shift", LossKind::shift},
+                                    Word{"flat", LossKind::flat},
+                                    Word{"chunked-N", LossKind::chunked},
+                                    Word{"fused", LossKind::fused},
+                                    Word{"trl", LossKind::trl},
+                                    Word{"contrastive", LossKind::contrastive}};
 inline constexpr std::array kInits{Word{"device", ModelInit::device}, Word{"cpu", ModelInit::cpu},
                                    Word{"meta", ModelInit::meta},
                                    Word{"pretrained-half", ModelInit::pretrained_half}};

@@ -54,30 +54,18 @@ std::string_view model_code_word(ModelCode code) {
 }
 
 std::string_view loss_word(LossKind kind) {
-  constexpr std::array<std::string_view, 6> kWords{"hf",      "shift", "flat",
-                                                   "chunked", "fused", "trl"};
+  constexpr std::array<std::string_view, 7> kWords{"hf",    "shift", "flat",       "chunked",
+                                                   "fused", "trl",   "contrastive"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 
 std::string_view framework_word(Framework framework) {
-  constexpr std::array<std::string_view, 18> kWords{"torch",
-                                                    "hf",
-                                                    "trainer",
-                                                    "trl-sft",
-                                                    "trl-dpo",
-                                                    "trl-kto",
-                                                    "trl-orpo",
-                                                    "trl-reward",
-                                                    "trl-grpo",
-                                                    "trl-rloo",
-                                                    "accelerate-fsdp2",
-                                                    "torchtitan",
-                                                    "torchtune",
-                                                    "lightning",
-                                                    "deepspeed",
-                                                    "megatron",
-                                                    "nemo",
-                                                    "colossalai-gemini"};
+  constexpr std::array<std::string_view, 19> kWords{
+      "torch",      "hf",        "trainer",          "trl-sft",
+      "trl-dpo",    "trl-kto",   "trl-orpo",         "trl-reward",
+      "trl-grpo",   "trl-rloo",  "accelerate",       "accelerate-fsdp2",
+      "torchtitan", "torchtune", "lightning",        "deepspeed",
+      "megatron",   "nemo",      "colossalai-gemini"};
   return kWords[static_cast<std::size_t>(framework)];
 }
 

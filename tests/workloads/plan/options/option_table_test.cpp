@@ -77,6 +77,12 @@ class TextMaker {
     if (option == "peft") {
       return coin() ? "none" : R"({"peft_type": "IA3"})";
     }
+    if (option == "teacher") {
+      return coin() ? "gpt2" : "llama-3.2-1b";
+    }
+    if (option == "freeze") {
+      return coin() ? "wte,h.0" : "all-but:classifier";
+    }
     return option == "lora-targets" ? (coin() ? "q_proj" : "c_attn,c_proj")
                                     : fmt::format("{}.{}", 2, whole({0, 15}));
   }

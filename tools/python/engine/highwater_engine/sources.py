@@ -232,7 +232,8 @@ def _facts_of_torchvision(name, size, head):
     preset = next(iter(torchvision.models.get_model_weights(name))).transforms()
     edge = getattr(preset, "crop_size", [224])[0]
     height, width = size or (_PHOTOGRAPH if detects else (edge, edge))
-    pretrained = _network_of(backbone.default) if detects and backbone is not None and backbone.default else None
+    is_pretrained = detects and backbone is not None and backbone.default and "weights_backbone" not in head
+    pretrained = _network_of(backbone.default) if is_pretrained else None
     of_size = {key: make(size) for key, make in _MADE_FOR.items() if size and key in inspect.signature(type(model)).parameters}
     arguments = {**({} if pretrained else scratch), **of_size, **head}
     outputs, label = _OUTPUTS["segmentation" if "segmentation" in module else "classification"]

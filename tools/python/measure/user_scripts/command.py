@@ -1,12 +1,13 @@
 """`measure scripts`: a folder of training scripts, each recorded, simulated from its recording, and as it is typed first.
 
-A script says in a line of its own what one types first, without the GPU:
+A script says in lines of their own what one types first, without the GPU, and what it is for, by which a second table counts:
 
     # typed: --model '{"model_type": "vit"}' --batch 16 --precision amp-bf16
     # typed: --model {script}:make --batch 16        (a function of the script itself)
+    # task: image classification
 
 It needs nothing from a network: models from configurations, data made in place. Results are kept beside it in
-FOLDER/results, where a script that did not change is not recorded again.
+FOLDER/results, where a script that did not change but in these lines is not recorded again.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ def add_options(parser):
     parser.add_argument("folder", metavar="FOLDER", help="with the scripts, *.py")
     parser.add_argument("--only", metavar="NAME,...", help="only these, without .py")
     parser.add_argument("--gpu", default="h100-80", help="that they are recorded for (default: %(default)s)")
-    parser.add_argument("--steps", type=int, default=4, metavar="N", help="optimizer steps (default: %(default)s)")
+    parser.add_argument("--steps", type=int, metavar="N", help="optimizer steps (default: to the script's end)")
     parser.add_argument("--highwater", default="highwater", metavar="FILE", help="the program (default: on the PATH)")
     parser.add_argument("--python", default=sys.executable, metavar="FILE",
                         help="the Python whose PyTorch is recorded (default: this one)")
@@ -48,16 +49,17 @@ class ScriptRunner:
         folder = script.parent / "results" / script.stem
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "result.json"
-        digest = hashlib.sha256(script.read_bytes()).hexdigest()
+        digest = hashlib.sha256(verdicts.program_of(script).encode()).hexdigest()
         kept = json.loads(path.read_text()) if path.exists() else {}
         result = kept if kept.get("script") == digest and "recorded" in kept else self.recorded(script, folder, digest)
-        if "recorded" in result and (self.options.again or "typed" not in result):
-            result = {**result, **self.simulated(script, folder)}
+        if "recorded" in result:
+            result = {**result, **self.simulated(script, folder, result)}
         write_atomically(path, lambda partial: partial.write_text(json.dumps(result) + "\n"))
-        return {"name": script.stem, **result}
+        return {"name": script.stem, "task": verdicts.task_of(script), **result}
 
     def recorded(self, script, folder, digest):
-        words = ["record", "--format", "json", "--gpu", self.options.gpu, "--steps", str(self.options.steps), "--output", "run.pickle",
+        steps = ["--steps", str(self.options.steps)] if self.options.steps else []
+        words = ["record", "--format", "json", "--gpu", self.options.gpu, *steps, "--output", "run.pickle",
                  "--", self.options.python, str(script.resolve())]
         try:
             done = self.runner.run(words, folder, LONGEST)
@@ -68,9 +70,12 @@ class ScriptRunner:
             return {"script": digest, "error": f"record: {last_words(done)}"}
         return {"script": digest, "recorded": peaks_of(recorded_peak(json.loads(done.text)))}
 
-    def simulated(self, script, folder):
+    def simulated(self, script, folder, kept):
+        """What is asked for the first time, or in other words."""
         lines = {"from": ["--from", "run.pickle"], "typed": ["--gpu", self.options.gpu, *typed_words(script)]}
-        return {name: self.answer([*line, "--python", self.options.python], folder) for name, line in lines.items()}
+        asked = {name: line for name, line in lines.items()
+                 if self.options.again or name not in kept or kept.get("lines", {}).get(name) != line}
+        return {**{name: self.answer([*line, "--python", self.options.python], folder) for name, line in asked.items()}, "lines": lines}
 
     def answer(self, words, folder):
         try:
@@ -105,5 +110,6 @@ def run(options):
         results.append(runner.result_of(script))
         print(f"{time.monotonic() - began:6.1f} s  {script.stem}", file=sys.stderr, flush=True)
     form = as_markdown if options.format == "markdown" else as_text
-    print("\n\n".join(map(form, (verdicts.summary_rows(results), verdicts.script_rows(results)))))
+    tables = verdicts.summary_rows(results), verdicts.task_rows(results), verdicts.script_rows(results)
+    print("\n\n".join(map(form, tables)))
     return 0

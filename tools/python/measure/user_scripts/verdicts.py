@@ -9,6 +9,8 @@ from ..draw.table import percent
 
 EXACT, NEAR = 0.001, 0.01
 TYPED = re.compile(r"^# typed: (.*)$", re.MULTILINE)
+TASK = re.compile(r"^# task: (.*)$", re.MULTILINE)
+RIGHT = ("exact", "near", "both", "replayed")
 KINDS = {
     "exact": "within 0.1 %",
     "near": "within 1 %",
@@ -27,6 +29,17 @@ def typed_words(script):
     if line is None:
         raise CaseError(f"{script}: has no line '# typed: --model ...'")
     return [word.replace("{script}", str(script.resolve())) for word in shlex.split(line.group(1))]
+
+
+def task_of(script):
+    """What a script is for; empty where it does not say."""
+    said = TASK.search(script.read_text())
+    return said.group(1) if said else ""
+
+
+def program_of(script):
+    """Its text without what is only said about it."""
+    return "".join(line for line in script.read_text().splitlines(keepends=True) if not (TYPED.match(line) or TASK.match(line)))
 
 
 def answer_of(report):
@@ -69,6 +82,17 @@ def summary_rows(results):
     return [["", "--from its recording", "typed first"]] + [
         [f"{kind} ({means})", *(str(counts[name].count(kind)) for name in ("from", "typed"))]
         for kind, means in KINDS.items() if any(kind in kinds for kinds in counts.values())]
+
+
+def task_rows(results):
+    """How many of each task are right, of those that were recorded."""
+    tasks = sorted({result["task"] for result in results})
+    rows = [["task", "scripts", "--from right", "typed right"]]
+    for task in tasks:
+        recorded = [result for result in results if result["task"] == task and "recorded" in result]
+        right = [sum(kind_of(result, name) in RIGHT for result in recorded) for name in ("from", "typed")]
+        rows.append([task or "(none said)", *map(str, (len(recorded), *right))])
+    return rows
 
 
 def cell(result, name):

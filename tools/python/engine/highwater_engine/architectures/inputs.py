@@ -237,10 +237,19 @@ def _pixels(inputs):
     return {"labels": f"torch.zeros({inputs.sizes.height}, {inputs.sizes.width}, dtype=torch.long)"}
 
 
+def _class(inputs):
+    """One class, or a number for each where the configuration's problem_type says so."""
+    problem = getattr(inputs.sizes.config, "problem_type", None)
+    classes = whole(inputs.sizes.config, (), "num_labels", default=1)
+    many = problem == "multi_label_classification" or (problem == "regression" and classes > 1)
+    made = f"torch.zeros({classes})" if many else "torch.tensor(0.0)" if problem == "regression" else "torch.tensor(0)"
+    return {"labels": made}
+
+
 LABELS = {
     "tokens": _tokens,
     "characters": lambda inputs: {"labels": f"torch.randint(1, {inputs.sizes.vocabulary or 32}, (8,))"},
-    "class": lambda inputs: {"labels": "torch.tensor(0)"},
+    "class": _class,
     "choice": lambda inputs: {"labels": "torch.tensor(0)"},
     "classes": lambda inputs: {"labels": "torch.zeros({seq}, dtype=torch.long)"},
     "ends": lambda inputs: {"start_positions": "torch.tensor(0)", "end_positions": "torch.tensor(0)"},

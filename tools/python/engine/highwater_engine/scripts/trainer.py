@@ -14,7 +14,17 @@ def training_arguments(job):
             'report_to="none"', 'save_strategy="no"', *job["arguments"]]
 
 
+# Micro-batches of several lengths have all their examples in one: Trainer would shuffle them.
+IN_ORDER = """
+class InOrder(Trainer):
+    def _get_train_sampler(self, *arguments):
+        return torch.utils.data.SequentialSampler(self.train_dataset)
+
+"""
+
+
 def trainer_script(job):
+    in_order = len(set(job["seq"])) > 1
     chosen = [f"{job['autocast']}=True"] if job["autocast"] else []
     chosen += ["gradient_checkpointing=True"] if job["checkpoint"] else []
     chosen += ["torch_compile=True"] if job["compile"] else []
@@ -23,8 +33,8 @@ def trainer_script(job):
     keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])
     return text("import torch", imports_of_model(job), "from transformers import Trainer, TrainingArguments",
                 job["model"].prepare, data(job), f"model = {built(job)}", adapted(job),
-                f"arguments = TrainingArguments({keywords})",
-                f"trainer = Trainer(model=model, args=arguments, train_dataset={job['model'].dataset}{evaluated(job)})",
+                IN_ORDER if in_order else "", f"arguments = TrainingArguments({keywords})",
+                f"trainer = {'InOrder' if in_order else 'Trainer'}(model=model, args=arguments, train_dataset={job['model'].dataset}{evaluated(job)})",
                 "trainer.train()") + "\n"
 
 

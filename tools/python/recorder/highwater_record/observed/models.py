@@ -48,7 +48,9 @@ def builder(module):
 
 
 def _torchvision_builder(models, module):
-    """torchvision 0.29 models/_api.py: each builder's weights tell how many parameters it makes."""
+    """torchvision 0.29 models/_api.py: each builder's weights tell how many parameters it makes; a segmenter's those of its
+    second head, too."""
+    more = "(aux_loss=True)" if getattr(module, "aux_classifier", None) is not None else ""
     own = sum(parameter.numel() for parameter in module.parameters())
     head = next((part for part in reversed(list(module.modules())) if hasattr(part, "out_features")), None)
     for name in models.list_models():
@@ -58,9 +60,9 @@ def _torchvision_builder(models, module):
             classes = len(weights.meta.get("categories") or ())
             others = (head.out_features - classes) * (head.in_features + 1) if head is not None and classes else 0
             if weights.meta.get("num_params") == own:
-                return _built("torchvision:" + name, None, None)
+                return _built(f"torchvision:{name}{more}", None, None)
             if weights.meta.get("num_params") == own - others:
-                return _built("torchvision:" + name, head.out_features, classes)
+                return _built(f"torchvision:{name}{more}", head.out_features, classes)
     return None
 
 
