@@ -222,6 +222,29 @@ class Derivation {
     return pending_.releases ? PoolId{} : log_.session();
   }
 
+  /// Whether the last event is a free of which the entries do not tell that it waited until now.
+  [[nodiscard]] bool is_last_free_open(const RecordedEntry& allocation) const {
+    const ChunkedVector<Event>& events = log_.trace.requests.events;
+    if (!last_free_ || events.empty() || log_.emitted() != *last_free_ + 2) {
+      return false;
+    }
+    const bool is_last = events[events.size() - 1].kind == EventKind::free;
+    return is_last &&
+           was_waited_for(unexplained(), device_->entries[*last_free_], allocation, *settings_);
+  }
+
+  void open_last_free() {
+    const Event freed = log_.trace.requests.events[log_.trace.requests.events.size() - 1];
+    const StreamId stream = synthetic_.take();
+    ++log_.trace.report.deferred_frees;
+    log_.replace_last(
+        {.allocation = freed.allocation, .stream = stream, .kind = EventKind::record_stream},
+        *last_free_);
+    log_.emit(freed, *last_free_ + 1);
+    pending_.first.push_back(stream);
+    synthetic_.give_back(stream);
+  }
+
   /// A pool that serves has its users: oversize blocks of it made room for the request.
   void leave_out(PoolId serving) {
     std::erase_if(pending_.pools, [&](const ReleasedPool& each) { return each.pool == serving; });
@@ -231,6 +254,9 @@ class Derivation {
   /// an empty_cache before it. Returns the streams that the allocation waited for; the others were
   /// done before it.
   std::vector<StreamId> settle_before_allocation(const RecordedEntry& entry) {
+    if (calls_.are_exact() && pending_.releases && is_last_free_open(entry)) {
+      open_last_free();
+    }
     if (calls_.are_exact() || !released_only_by_waiting(unexplained(), entry, *settings_)) {
       leave_out(log_.pool_at(entry));
     }
@@ -398,6 +424,7 @@ class Derivation {
                            device_->entries[i + 1].address == entry.address;
     if (completes) {
       live_.erase(entry.address.value());
+      last_free_ = i;
       consumed_ = i + 2;
       log_.emit({.allocation = id, .stack = entry.stack, .kind = EventKind::free}, consumed_);
       return i + 1;
@@ -567,8 +594,9 @@ class Derivation {
   boost::unordered_flat_map<std::uint64_t, Live> live_;
   std::vector<OlderBlock> older_;
   Pending pending_;
-  std::size_t waiting_ = 0;   ///< deferred frees that have not completed
-  std::size_t consumed_ = 0;  ///< entries looked at
+  std::optional<std::size_t> last_free_;  ///< entry of the last free that completed at once
+  std::size_t waiting_ = 0;               ///< deferred frees that have not completed
+  std::size_t consumed_ = 0;              ///< entries looked at
 };
 
 }  // namespace

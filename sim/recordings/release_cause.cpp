@@ -36,6 +36,23 @@ bool leaves_rim(const EntriesBefore& released, const RecordedEntry& allocation,
   });
 }
 
+bool was_waited_for(const EntriesBefore& released, const RecordedEntry& freed,
+                    const RecordedEntry& allocation, const Settings& settings) {
+  const Bytes rounded = round_size(allocation.size, settings);
+  return any_of(released, [&](const RecordedEntry& entry) {
+    if (entry.stream != allocation.stream || entry.pool != allocation.pool ||
+        freed.stream != allocation.stream) {
+      return false;
+    }
+    const bool is_inside = AddressRange{entry.address, entry.size}.contains(freed.address);
+    const bool got_rim = freed.address <= allocation.address && allocation.address < entry.address;
+    return entry.action == RecordedAction::segment_free
+               ? is_inside && serves(entry.size, rounded, settings)
+               : entry.action == RecordedAction::segment_unmap && got_rim &&
+                     leaves_rim(released, allocation, settings);
+  });
+}
+
 bool released_only_by_waiting(const EntriesBefore& released, const RecordedEntry& allocation,
                               const Settings& settings) {
   const bool collects = settings.garbage_collection_threshold > 0;

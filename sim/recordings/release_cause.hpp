@@ -32,4 +32,10 @@ bool leaves_rim(const EntriesBefore& released, const RecordedEntry& allocation,
 bool released_only_by_waiting(const EntriesBefore& released, const RecordedEntry& allocation,
                               const Settings& settings);
 
+/// Whether `freed`, the block before these entries, was not free yet when the allocation searched:
+/// it would have served it, so that nothing had been released. Its free waited for another stream
+/// then, and completed when the allocation waited.
+bool was_waited_for(const EntriesBefore& released, const RecordedEntry& freed,
+                    const RecordedEntry& allocation, const Settings& settings);
+
 }  // namespace highwater

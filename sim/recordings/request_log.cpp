@@ -19,6 +19,12 @@ void RequestLog::emit(const Event& event, std::size_t entries_until) {
   trace.entry_ends.push_back(static_cast<std::uint32_t>(entries_until));
 }
 
+void RequestLog::replace_last(const Event& event, std::size_t entries_until) {
+  trace.requests.events[trace.requests.events.size() - 1] = event;
+  trace.entry_ends.back() = static_cast<std::uint32_t>(entries_until);
+  emitted_ = entries_until;
+}
+
 void RequestLog::emit_done(StreamId stream) {
   emit({.stream = stream, .kind = EventKind::stream_done}, emitted_);
 }

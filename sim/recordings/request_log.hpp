@@ -24,6 +24,10 @@ class RequestLog {
   /// The next event; with those before it, it accounts for the first `entries_until` entries.
   void emit(const Event& event, std::size_t entries_until);
 
+  /// `event` takes the place of the last one; with those before it, it accounts for the first
+  /// `entries_until` entries.
+  void replace_last(const Event& event, std::size_t entries_until);
+
   /// A stream is found done; no entry says so.
   void emit_done(StreamId stream);
 

@@ -213,6 +213,19 @@ TEST_CASE("capture sessions: a call that has returned did not release what follo
   CHECK(derived.possible_empty_caches.empty());
 }
 
+// The search would have found the 60 MiB, had they been free by then.
+TEST_CASE("capture sessions: a free that completed with the wait of a retry had to wait",
+          "[sim][derivation][allocator_calls]") {
+  const Bytes wanted = GENERATE(50_MiB, 70_MiB);
+  RecordingBuilder builder;
+  builder.segment_alloc(kCachedAt, 60_MiB).alloc(kCachedAt, 60_MiB).free(kCachedAt, 60_MiB);
+  builder.segment_free(kCachedAt, 60_MiB).segment_alloc(kLaterAt, wanted).alloc(kLaterAt, wanted);
+  builder.final_segment(kLaterAt, {{wanted, BlockState::active_allocated}});
+  const Recording recording = of_2_15(builder, {note("allocator: noted exactly", 0)});
+  CHECK(derived_of(recording).report.deferred_frees == (wanted == 50_MiB ? 1 : 0));
+  CHECK(replays_whole(recording));
+}
+
 TEST_CASE("capture sessions: noted releases of pools are where they were",
           "[sim][derivation][allocator_calls]") {
   RecordingBuilder builder;

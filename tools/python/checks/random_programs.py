@@ -254,13 +254,17 @@ def run_program(torch, seed, options):
         pickle.dump(snapshot, file, protocol=4)
 
 
+def pool_at(address, snapshot):
+    """Of the last entry that took memory from the device there."""
+    return next(entry["pool_id"] for entry in reversed(snapshot["device_traces"][0])
+                if entry["action"] in ("segment_alloc", "segment_map") and 0 <= address - entry["addr"] < entry["size"])
+
+
 def require_sound(snapshot, torch):
     """PyTorch 2.15 deletes some pools of expandable segments whose blocks are in use (cudaMalloc_count); what it does with
     these afterwards depends on freed memory."""
     shown = sum(segment["total_size"] for segment in snapshot["segments"])
-    made_in = {entry["addr"]: entry["pool_id"] for entry in snapshot["device_traces"][0] if entry["action"] == "alloc"}
-    is_renamed = any(made_in.get(block["address"]) not in (None, segment["segment_pool_id"])
-                     for segment in snapshot["segments"] for block in segment["blocks"] if block["state"] != "inactive")
+    is_renamed = any(pool_at(segment["address"], snapshot) != segment["segment_pool_id"] for segment in snapshot["segments"])
     if shown != torch.cuda.memory_reserved() or is_renamed:
         raise RuntimeError("PyTorch deleted a pool whose blocks are in use")
 
