@@ -149,12 +149,11 @@ bool PlaybackDevice::has_oom() const {
 }
 
 std::optional<Address> PlaybackDevice::first_mapped(const ReservationRequest& request) const {
-  const bool has_names = recording_->pools.size() > 1;
   std::size_t end = begin_;  // without names only the operation's own maps are certain
   for (const Answer& answer : answers_) {
     end = answer.entry + 1;
   }
-  end = has_names ? recording_->entries.size() : end;
+  end = has_names() ? recording_->entries.size() : end;
   for (std::size_t i = begin_; i < end; ++i) {
     if (recording_->entries[i].action == RecordedAction::segment_map && is_for(request, i)) {
       return recording_->entries[i].address;
@@ -167,7 +166,8 @@ std::optional<Address> PlaybackDevice::first_mapped(const ReservationRequest& re
 /// request that they were mapped for is the next one.
 bool PlaybackDevice::is_for(const ReservationRequest& request, std::size_t map) const {
   const RecordedEntry& mapped = recording_->entries[map];
-  if (mapped.stream != request.stream.value() || recording_->pools[mapped.pool] != request.owner) {
+  const bool is_of_pool = !has_names() || recording_->pools[mapped.pool] == request.owner;
+  if (mapped.stream != request.stream.value() || !is_of_pool) {
     return false;
   }
   for (std::size_t i = map + 1; i < recording_->entries.size(); ++i) {

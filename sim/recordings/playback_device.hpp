@@ -65,6 +65,10 @@ class PlaybackDevice : public Device {
 
   [[nodiscard]] Answer* next();
   [[nodiscard]] bool has_oom() const;
+
+  /// Whether entries name their pools.
+  [[nodiscard]] bool has_names() const { return recording_->pools.size() > 1; }
+
   [[nodiscard]] std::optional<Address> first_mapped(const ReservationRequest& request) const;
   [[nodiscard]] bool is_for(const ReservationRequest& request, std::size_t map) const;
   bool take(RecordedAction action, AddressRange range);

@@ -213,6 +213,38 @@ TEST_CASE("capture sessions: a call that has returned did not release what follo
   CHECK(derived.possible_empty_caches.empty());
 }
 
+TEST_CASE("capture sessions: pages of a pool are found without the names of pools",
+          "[sim][derivation]") {
+  Settings expandable;
+  expandable.expandable_segments = true;
+  RecordingBuilder builder;
+  builder.entry(RecordedAction::segment_map, kPoolAt, 20_MiB).alloc(kPoolAt, 20_MiB);
+  builder.final_segment(kPoolAt, {{20_MiB, BlockState::active_allocated}}, kGraphs);
+  Recording recording = builder.take();
+  recording.devices.front().segments.front().is_expandable = true;
+  const RecordedDevice& device = recording.devices.front();
+  CHECK(replay_as_recorded(device, derive_requests(recording, device, expandable), expandable,
+                           version_preset("2.8"))
+            .fidelity.is_perfect());
+}
+
+TEST_CASE("capture sessions: pages are reserved where a later request maps the first of them",
+          "[sim][derivation]") {
+  Settings expandable;
+  expandable.expandable_segments = true;
+  RecordingBuilder builder;
+  builder.entry(RecordedAction::oom, (5_MiB).count(), 40_MiB).in_pool(kGraphs);
+  builder.entry(RecordedAction::segment_map, kPoolAt, 20_MiB).in_pool(kGraphs);
+  builder.alloc(kPoolAt, 20_MiB).in_pool(kGraphs);
+  builder.final_segment(kPoolAt, {{20_MiB, BlockState::active_allocated}}, kGraphs);
+  Recording recording = of_2_15(builder);
+  recording.devices.front().segments.front().is_expandable = true;
+  const RecordedDevice& device = recording.devices.front();
+  CHECK(replay_as_recorded(device, derive_requests(recording, device, expandable), expandable,
+                           version_preset("2.15"))
+            .fidelity.is_perfect());
+}
+
 // The search would have found the 60 MiB, had they been free by then.
 TEST_CASE("capture sessions: a free that completed with the wait of a retry had to wait",
           "[sim][derivation][allocator_calls]") {
