@@ -10,10 +10,11 @@ namespace highwater {
 
 /// How the model gets onto the device.
 enum class ModelInit : std::uint8_t {
-  device,          ///< built under `with torch.device("cuda")`
-  cpu,             ///< built on the host, then .to("cuda")
-  meta,            ///< built on meta, then to_empty("cuda")
-  pretrained_half  ///< built in fp32 on the host, .to("cuda"), then .half() or .bfloat16()
+  device,           ///< built under `with torch.device("cuda")`
+  cpu,              ///< built on the host, then .to("cuda")
+  meta,             ///< built on meta, then to_empty("cuda")
+  pretrained_half,  ///< built in fp32 on the host, .to("cuda"), then .half() or .bfloat16()
+  pretrained        ///< read onto the GPU: from_pretrained(device_map=...)
 };
 
 enum class ZeroGradAt : std::uint8_t {

@@ -133,6 +133,13 @@ void read_attention(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
+/// transformers 5.24, modeling_utils.py from_pretrained: a model is made on meta, and filled on the
+/// host or, with device_map, on the GPU. Empty where it was filled in another way.
+std::string where_loaded(const ObservedFacts& facts) {
+  const std::string from = facts.text("model.moved_from").value_or("");
+  return from == "cpu" ? "cpu" : from == "cuda" ? "pretrained" : "";
+}
+
 /// Where the model was made, and what was done with it before the first forward.
 std::string init_word(const ObservedFacts& facts) {
   if (facts.flag("model.zero_init").value_or(false)) {
@@ -143,6 +150,10 @@ std::string init_word(const ObservedFacts& facts) {
   const auto has = [&](std::string_view what) { return moved.find(what) != std::string::npos; };
   if (has("narrowed")) {
     return "pretrained-half";
+  }
+  const std::string loaded = built == "meta" ? where_loaded(facts) : "";
+  if (!has("to_empty") && !loaded.empty()) {
+    return loaded;
   }
   if (has("meta") || has("to_empty") || built == "meta") {
     return "meta";

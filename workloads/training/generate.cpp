@@ -2,6 +2,7 @@
 // between zero_grad and the optimizer is a StepRunner.
 #include "workloads/training/generate.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -33,6 +34,7 @@
 #include "workloads/training/micro_batch_loop.hpp"
 #include "workloads/training/more_rounds.hpp"
 #include "workloads/training/outside_memory.hpp"
+#include "workloads/training/parameters.hpp"
 
 namespace highwater {
 
@@ -54,6 +56,7 @@ Place first_place(const TrainingPlan& plan) {
   }
   switch (plan.init) {
     case ModelInit::device:
+    case ModelInit::pretrained:
       return Place::cuda;
     case ModelInit::cpu:
     case ModelInit::pretrained_half:
@@ -62,6 +65,10 @@ Place first_place(const TrainingPlan& plan) {
       return Place::meta;
   }
   return Place::cuda;
+}
+
+bool is_made_on_device(const TrainingPlan& plan) {
+  return plan.init == ModelInit::device || plan.init == ModelInit::pretrained;
 }
 
 DType first_dtype(const TrainingPlan& plan) {
@@ -176,7 +183,7 @@ class Training {
   void bring_to_device() {
     if (pipelining::is_naive(plan_.parallel)) {
       pipelining::dispatch(*model_);
-    } else if (plan_.init != ModelInit::device && !brings_model_to_device(plan_)) {
+    } else if (!is_made_on_device(plan_) && !brings_model_to_device(plan_)) {
       nn::move_to_cuda(*model_);
     }
   }
@@ -185,6 +192,9 @@ class Training {
   void make_model() {
     const bool stays_on_host = !loads_quantized(plan_);
     const eager::Scoped<bool> counts(runtime_.counts_host_memory, stays_on_host);
+    if (plan_.init == ModelInit::pretrained) {
+      warm_cache();
+    }
     model_ = models::build_model(context_);
     if (loads_quantized(plan_)) {
       load_quantized();
@@ -195,6 +205,21 @@ class Training {
     if (plan_.lora.rank > 0 && !builds_adapters(plan_)) {
       nn::apply_lora(*model_);
     }
+  }
+
+  // transformers 5.24, modeling_utils.py caching_allocator_warmup: one block of all weights, in
+  // fp16 and freed at once, of which those that are read next become parts. The whole device but
+  // 1.2 GiB at most.
+  void warm_cache() {
+    constexpr std::int64_t kLeftAlone = 1'288'490'188;
+    std::int64_t elements = 0;
+    for (const ParameterInfo& parameter : model_parameters(plan_.model)) {
+      elements += parameter.elements;
+    }
+    const std::int64_t most =
+        static_cast<std::int64_t>(plan_.gpu.total_memory.count()) - kLeftAlone;
+    const std::int64_t bytes = std::min(elements * item_size(context_.dtype), most);
+    const eager::Tensor warm = eager::empty(runtime_, {bytes / 2}, DType::fp16);
   }
 
   /// What a script does before it adds adapters.

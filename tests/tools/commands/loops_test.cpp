@@ -84,6 +84,19 @@ TEST_CASE("loops: an Accelerator over ranks", "[cli][framework]") {
               {.reserved = 0.018}, {.transformers = "5.24"});
 }
 
+// TRL 1.16, given the model by its name: transformers reads it onto the GPU (--init pretrained).
+// The weights' order there is that of the file; the batches' masks and the logged loss are a few
+// words.
+TEST_CASE("loops: SFTTrainer with a model by its name has the peaks of the recording",
+          "[cli][framework]") {
+  const auto [recording, options] = GENERATE(
+      table<std::string, std::string>({{"sft-gpt2-by-name", "gpt2.json --precision fp32"},
+                                       {"sft-llama-by-name", "llama.json --precision bf16"}}));
+  check_peaks(recording,
+              options + " --batch 4 --seq 256 --framework trl-sft --init pretrained --gpu h100-80",
+              {.allocated = 1e-3, .reserved = 5e-3}, {.transformers = "5.24"});
+}
+
 // But for the mask that is sent with a batch.
 TEST_CASE("loops: TRL with ZeRO-3 has the peaks of the recording", "[cli][framework][lora]") {
   check_peaks("sft-llama-lora-zero3x4",

@@ -67,6 +67,14 @@ class Evaluation(unittest.TestCase):
             written(dataclasses.replace(model, fixes=("batch",)), eval_batch=64)
 
 
+class Outputs(unittest.TestCase):
+    def test_only_the_loss_is_kept_where_it_is_computed_outside_of_the_model(self):
+        for framework in ("hf", "accelerate"):
+            self.assertIn("loss = loss(outputs)\n    del outputs\n", written(CLASSIFIER, framework=framework, keep_logits=False))
+            self.assertNotIn("del outputs", written(CLASSIFIER, framework=framework))
+            self.assertNotIn("del outputs", written(framework=framework, keep_logits=False))
+
+
 class Averages(unittest.TestCase):
     def test_a_copy_is_averaged_after_each_step(self):
         script = written(ema=True)

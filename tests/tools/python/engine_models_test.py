@@ -139,6 +139,16 @@ class Inputs(unittest.TestCase):
         self.assertEqual(batch.fields, {"input_ids": "torch.randint(0, 50, (4, {seq},))", "labels": "torch.tensor(0)"})
         self.assertEqual(inputs.mask_of(choice, batch), '"attention_mask": torch.ones(4, {seq}, dtype=torch.long){hidden}, ')
 
+    def test_patches_of_an_image_are_hidden(self):
+        class Seer:
+            main_input_name = "pixel_values"
+
+            def forward(self, pixel_values, bool_masked_pos=None):
+                """pixel_values (`torch.Tensor` of shape `(batch_size, num_channels, height, width)`):"""
+
+        found = inputs.batch_of(inputs.Inputs(Seer, sizes.Sizes(Config(image_size=32, patch_size=8))), "patches").fields
+        self.assertEqual(found["bool_masked_pos"], "torch.ones(16, dtype=torch.long)")
+
     def test_a_class_is_what_the_problem_asks_for(self):
         for problem, classes, made in ((None, 3, "torch.tensor(0)"), ("single_label_classification", 3, "torch.tensor(0)"),
                                        ("multi_label_classification", 3, "torch.zeros(3)"), ("regression", 1, "torch.tensor(0.0)"),

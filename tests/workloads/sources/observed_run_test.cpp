@@ -321,6 +321,18 @@ TEST_CASE("observed plan: no plan of this program is refused", "[plan][sources]"
   CHECK_THROWS_AS(plan_of_recording("nonsense", "r.pickle"), InputError);
 }
 
+TEST_CASE("observed plan: a model that from_pretrained made on meta was filled somewhere",
+          "[plan][sources]") {
+  const auto [from, word] = GENERATE(table<std::string, std::string>(
+      {{R"("cuda")", "pretrained"}, {R"("cpu")", "cpu"}, {"null", "meta"}}));
+  const PlanSource source =
+      observed(R"("model": {"built_on": "meta", "moved": ["cuda"], "moved_from": )" + from + "}");
+  CHECK(option_of(source, "model.built_on") == "--init " + word);
+  const PlanSource emptied = observed(
+      R"("model": {"built_on": "meta", "moved": ["to_empty"], "moved_from": )" + from + "}");
+  CHECK(option_of(emptied, "model.built_on") == "--init meta");
+}
+
 TEST_CASE("observed plan: a model made within deepspeed.zero.Init()", "[plan][sources]") {
   const PlanSource source = observed(R"("strategy": {"kind": "deepspeed", "ranks": 4, "stage": 3},
       "model": {"built_on": "cpu", "zero_init": true})");

@@ -19,6 +19,21 @@ bool has_lora(const TrainingPlan& plan) {
   return plan.lora.rank > 0 && plan.training;
 }
 
+/// A model of the name that is given, whole on its GPU.
+bool loads_by_name(const TrainingPlan& plan) {
+  return plan.framework == Framework::trl_sft && plan.parallel.dp_kind == DataParallel::ddp &&
+         !is_quantized(plan.quantization);
+}
+
+/// A loop that PyTorch carries out, whose batches a tokenizer may make. A model that is given no
+/// mask is refused at once.
+bool may_pad_texts(const TrainingPlan& plan) {
+  const bool is_scripts = plan.framework == Framework::hf ||
+                          plan.framework == Framework::accelerate ||
+                          plan.framework == Framework::trainer;
+  return is_scripts && plan.training && plan.engine == EngineKind::torch;
+}
+
 /// A way of writing, where it is met, and whether it is worth the seconds that PyTorch takes.
 struct CommonSpelling {
   Spelling spelling;
@@ -45,6 +60,10 @@ constexpr std::array kSpellings{
     CommonSpelling{{"init", "device", "with torch.device(\"cuda\"): around the model", "", ""},
                    is_plain_loop,
                    false},
+    CommonSpelling{
+        {"attention-mask", "padded", "tokenizer(..., padding=True)", "", ""}, may_pad_texts, true},
+    CommonSpelling{
+        {"init", "pretrained", "SFTTrainer(model=\"owner/name\")", "", ""}, loads_by_name, false},
     CommonSpelling{
         {"lora-dropout", "0.05", "LoraConfig(lora_dropout=...) above 0", "", ""}, has_lora, true}};
 

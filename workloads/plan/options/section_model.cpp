@@ -310,7 +310,10 @@ constexpr std::array kModelRows{
            "Highwater's choice: torch 2.6 utils/_device.py; with fsdp2 meta, as torchtitan "
            "train.py",
            word<Path<&TrainingPlan::init>, kInits>()}
-        .and_more("pretrained-half: in fp32 on the host, moved, then converted"),
+        .and_more(
+            "pretrained-half: in fp32 on the host, moved, then converted; pretrained: read onto "
+            "the GPU (from_pretrained with device_map, or TRL given a name), where one block of "
+            "all weights comes first"),
     Option{"experts", "E", model, rare, "how a mixture routes",
            "Highwater's choice: the loop over experts; grouped_mm where transformers 5.12 "
            "modeling_utils.py get_correct_experts_implementation picks it",

@@ -92,9 +92,9 @@ inline constexpr std::array kLosses{Word{"hf", LossKind::hf},
                                     Word{"fused", LossKind::fused},
                                     Word{"trl", LossKind::trl},
                                     Word{"contrastive", LossKind::contrastive}};
-inline constexpr std::array kInits{Word{"device", ModelInit::device}, Word{"cpu", ModelInit::cpu},
-                                   Word{"meta", ModelInit::meta},
-                                   Word{"pretrained-half", ModelInit::pretrained_half}};
+inline constexpr std::array kInits{
+    Word{"device", ModelInit::device}, Word{"cpu", ModelInit::cpu}, Word{"meta", ModelInit::meta},
+    Word{"pretrained-half", ModelInit::pretrained_half}, Word{"pretrained", ModelInit::pretrained}};
 inline constexpr std::array kZeroGradAt{Word{"end", ZeroGradAt::end},
                                         Word{"start", ZeroGradAt::start},
                                         Word{"backward", ZeroGradAt::backward}};

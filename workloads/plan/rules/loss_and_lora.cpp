@@ -1,5 +1,6 @@
 // Rules of the loss, of how the model gets onto the device, and of LoRA's adapters (PEFT): options
 // that have no effect together with another.
+#include <algorithm>
 #include <array>
 
 #include "workloads/plan/rules/tables.hpp"
@@ -39,6 +40,11 @@ constexpr std::array kLossAndLoraRules{
                   has_decoder(f.plan->model.config);
          },
          "loss {loss}: not supported for models with a decoder beside their encoder; use loss hf"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->loss.kind == LossKind::trl &&
+                  std::ranges::any_of(f.plan->seq, [](std::int64_t tokens) { return tokens < 2; });
+         },
+         "seq 1 with loss trl: the first token of a text is predicted by none; use 2 or more"},
     Rule{
         [](const PlanFacts& f) {
           return f.plan->loss.smoothing > 0 && f.plan->framework != Framework::trainer;
@@ -56,6 +62,14 @@ constexpr std::array kLossAndLoraRules{
          },
          "init pretrained-half: the model is converted to fp16 or bf16; set precision to one of "
          "them, or use init cpu"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           const bool is_whole = p.dp_kind == DataParallel::ddp && p.tp == 1 && p.pp == 1;
+           return f.plan->init == ModelInit::pretrained &&
+                  (!is_whole || f.plan->model_code != ModelCode::hf);
+         },
+         "init pretrained: from_pretrained(device_map=...) brings a whole model of transformers to "
+         "the GPU; use init cpu, or omit what splits it"},
     Rule{[](const PlanFacts& f) { return f.plan->lora.rank > 0 && !f.plan->peft.empty(); },
          "lora with peft: each says which adapters are trained; omit one of them"},
     Rule{[](const PlanFacts& f) { return f.plan->lora.rank == 0; },

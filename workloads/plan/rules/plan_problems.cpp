@@ -32,7 +32,8 @@ std::string_view precision_word(Precision precision) {
 }
 
 std::string_view init_word(ModelInit init) {
-  constexpr std::array<std::string_view, 4> kWords{"device", "cpu", "meta", "pretrained-half"};
+  constexpr std::array<std::string_view, 5> kWords{"device", "cpu", "meta", "pretrained-half",
+                                                   "pretrained"};
   return kWords[static_cast<std::size_t>(init)];
 }
 

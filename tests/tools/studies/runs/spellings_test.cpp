@@ -67,3 +67,20 @@ TEST_CASE("spellings: what the options say has one figure", "[simulate]") {
   CHECK(spellings_of(with_words(kGpt2, {{"framework", "trainer"}})).empty());
   CHECK(spellings_of(with_words(kGpt2, {{"mode", "eval"}})).empty());
 }
+
+// The weights become parts of one block.
+TEST_CASE("spellings: a model that SFTTrainer is given by its name has its figure", "[simulate]") {
+  const OptionWords words{
+      {"model", R"({"model_type": "gpt2", "n_embd": 512, "n_layer": 4, "n_head": 8})"},
+      {"framework", "trl-sft"},
+      {"precision", "fp32"},
+      {"batch", "4"},
+      {"seq", "256"}};
+  const std::vector<SpelledRun> runs = spellings_of(words);
+  const SpelledRun* const named = of_option(runs, "init");
+  REQUIRE(named != nullptr);
+  const PlannedRun told = checked_run(with_words(words, {{"init", "pretrained"}}));
+  CHECK(named->peak.reserved == simulate_peaks(told, {}).peak.reserved);
+  const OptionWords half = with_words(words, {{"precision", "bf16"}, {"init", "pretrained"}});
+  CHECK(of_option(spellings_of(half), "init") == nullptr);
+}

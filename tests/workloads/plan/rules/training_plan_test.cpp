@@ -135,6 +135,18 @@ std::vector<Refusal> refusals() {
          p.init = ModelInit::meta;
        },
        "reset_parameters"},
+      {"gpt2",
+       [](Plan p) {
+         p.loss.kind = LossKind::trl;
+         p.seq = {512, 1};
+       },
+       "predicted by none"},
+      {"gpt2",
+       [](Plan p) {
+         p.parallel = {.dp = 8, .dp_kind = DataParallel::fsdp1};
+         p.init = ModelInit::pretrained;
+       },
+       "brings a whole model"},
       {"gpt2", [](Plan p) { p.optimizer.param_groups = 3; }, "param-groups"},
       {"gpt2", [](Plan p) { p.dropout = 1.5; }, "dropout"},
       {"gpt2", [](Plan p) { p.grad_clip = 0.0; }, "grad-clip"},

@@ -237,6 +237,12 @@ def _pixels(inputs):
     return {"labels": f"torch.zeros({inputs.sizes.height}, {inputs.sizes.width}, dtype=torch.long)"}
 
 
+def _patches(inputs):
+    """Which of an image's patches are hidden."""
+    edge = whole(inputs.sizes.config, PIXELS, "patch_size", default=16)
+    return {"bool_masked_pos": f"torch.ones({(inputs.sizes.height // edge) * (inputs.sizes.width // edge)}, dtype=torch.long)"}
+
+
 def _class(inputs):
     """One class, or a number for each where the configuration's problem_type says so."""
     problem = getattr(inputs.sizes.config, "problem_type", None)
@@ -254,11 +260,12 @@ LABELS = {
     "classes": lambda inputs: {"labels": "torch.zeros({seq}, dtype=torch.long)"},
     "ends": lambda inputs: {"start_positions": "torch.tensor(0)", "end_positions": "torch.tensor(0)"},
     "pixels": _pixels,
+    "patches": _patches,
     "depths": lambda inputs: {"labels": f"torch.ones({inputs.sizes.height}, {inputs.sizes.width})"},
     "boxes": _boxes,
     "masks": _masks,
 }
-_NAMES = {"masks": "mask_labels", "ends": "start_positions"}  # of those that are not called labels
+_NAMES = {"masks": "mask_labels", "patches": "bool_masked_pos", "ends": "start_positions"}  # of those that are not called labels
 FIRST_OUTPUT = 'next(leaf for leaf in tree_leaves(outputs) if getattr(leaf, "requires_grad", False)).float().mean()'
 
 

@@ -32,6 +32,7 @@ TASKS = (
     Task("MODEL_FOR_UNIVERSAL_SEGMENTATION_MAPPING_NAMES", "AutoModelForUniversalSegmentation", "masks"),
     Task("MODEL_FOR_INSTANCE_SEGMENTATION_MAPPING_NAMES", "AutoModelForInstanceSegmentation", "masks"),
     Task("MODEL_FOR_DEPTH_ESTIMATION_MAPPING_NAMES", "AutoModelForDepthEstimation", "depths"),
+    Task("MODEL_FOR_MASKED_IMAGE_MODELING_MAPPING_NAMES", "AutoModelForMaskedImageModeling", "patches"),
     Task("MODEL_FOR_TIME_SERIES_PREDICTION_MAPPING_NAMES", "AutoModelForTimeSeriesPrediction", "none"),
     Task("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "AutoModelForSequenceClassification", "class", "SEQ_CLS"),
     Task("MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES", "AutoModelForTokenClassification", "classes", "TOKEN_CLS"),

@@ -1,7 +1,7 @@
 """A script around accelerate's Accelerator, and the file of `accelerate config` for FSDP2."""
 from . import evaluation, teacher
 from .lines import indented, text
-from .loop import forward_and_loss, loader, loading
+from .loop import dropped, forward_and_loss, loader, loading
 from .model_lines import adapted, built, checkpointed, data, imports_of_model
 from .optimizers import optimizer, zeroed
 from .wrapping import on_device
@@ -15,7 +15,8 @@ def accelerate_step(job):
     clip = f"accelerator.clip_grad_norm_(model.parameters(), {job['clip']})"
     forward, loss = forward_and_loss(job)
     zero = {job["zeroes_at"]: zeroed(job)}
-    step = text(zero.get("start"), fed(job), forward, teacher.asked(job), f"loss = {loss}" if loss else "", zero.get("backward"),
+    step = text(zero.get("start"), fed(job), forward, teacher.asked(job), f"loss = {loss}" if loss else "", dropped(job),
+                zero.get("backward"),
                 "accelerator.backward(loss)",
                 *(("if accelerator.sync_gradients:", f"    {clip}") if job["clip"] and accumulates else
                   (clip,) if job["clip"] else ()),

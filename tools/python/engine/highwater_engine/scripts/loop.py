@@ -29,6 +29,11 @@ def forward_and_loss(job, called="model"):
     return f"loss = {call}.loss", None
 
 
+def dropped(job):
+    """The line that keeps only the loss, where that is computed outside of the model."""
+    return "del outputs" if not job["keeps_outputs"] and job["model"].loss != "outputs.loss" else ""
+
+
 def loader(job):
     """What the loop goes over."""
     if job["model"].batches:

@@ -1,7 +1,7 @@
 """A plain loop around a model of transformers, on one GPU or over several ranks."""
 from . import evaluation, teacher
 from .lines import TORCH_TYPES, indented, text
-from .loop import forward_and_loss, loader, loading
+from .loop import dropped, forward_and_loss, loader, loading
 from .model_lines import data, imports_of_model
 from .optimizers import clipped, differentiated, import_of_optimizer, optimizer, stepped, zeroed
 from .wrapping import imports_of_wrapping, wrapping
@@ -34,7 +34,7 @@ def computed(job):
     forward, loss = forward_and_loss(job)
     forward = under_autocast(job, text(forward, teacher.asked(job)))
     share = f" / {job['accumulate']}" if job["accumulate"] > 1 else ""
-    lines = text(forward, f"loss = {loss or 'loss'}{share}" if loss or share else "")
+    lines = text(forward, f"loss = {loss or 'loss'}{share}" if loss or share else "", dropped(job))
     if job["offloads_activations"]:
         lines = text("with torch.autograd.graph.save_on_cpu(pin_memory=True):", indented(lines))
     return lines if job["training"] else text("with torch.no_grad():", indented(lines))

@@ -24,6 +24,7 @@ class Observer:
         self._met = set()            # (id of a module, name) of these parameters
         self._in_zero_init = False   # whether some of them were made within deepspeed.zero.Init()
         self._moved = []             # what converted or moved the model after it was made
+        self._moved_from = None      # the device that it was on before it was first moved to the GPU
         self._shapes = []            # of each forward pass with gradients: [sequences, tokens], or None
         self._targets = []           # of each of them: tokens in the labels, or None
         self._passes = 0             # forward passes with gradients
@@ -151,6 +152,8 @@ class Observer:
             kind = getattr(value, "type", value)
             if kind == "meta" or (isinstance(kind, str) and kind.startswith("cuda")):
                 self._moved.append(kind.partition(":")[0])
+                first = next(module.parameters(), None)
+                self._moved_from = self._moved_from or (kind != "meta" and first is not None and first.device.type) or None
             elif isinstance(value, self._torch.dtype):
                 self._narrows(models.type_name(value), module)
 
@@ -245,7 +248,7 @@ class Observer:
                           "empties_cache": self._emptied}
         facts["evaluation"] = self._evaluations.described()
         facts.setdefault("batch", {}).update(shapes=self._shapes, targets=self._targets, keeps_outputs=self._keeps, keeps_outputs_in_step=self._keeps_in_step)
-        facts.setdefault("model", {}).update(built_on=max(self._built, key=self._built.get, default=None), moved=self._moved,
+        facts.setdefault("model", {}).update(built_on=max(self._built, key=self._built.get, default=None), moved=self._moved, moved_from=self._moved_from,
                                              **({"zero_init": True} if self._in_zero_init else {}))
         facts.setdefault("strategy", {})["syncs"] = self._syncs
         facts["precision"] = {"autocast": self._autocast}
