@@ -151,12 +151,12 @@ std::string init_word(const ObservedFacts& facts) {
   if (has("narrowed")) {
     return "pretrained-half";
   }
-  const std::string loaded = built == "meta" ? where_loaded(facts) : "";
-  if (!has("to_empty") && !loaded.empty()) {
-    return loaded;
-  }
-  if (has("meta") || has("to_empty") || built == "meta") {
+  if (has("meta") || has("to_empty")) {
     return "meta";
+  }
+  if (built == "meta") {
+    std::string loaded = where_loaded(facts);
+    return loaded.empty() ? "meta" : loaded;
   }
   return built == "cuda" ? "device" : built == "cpu" ? "cpu" : "";
 }
