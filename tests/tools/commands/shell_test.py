@@ -34,7 +34,7 @@ def commands():
 
 
 def options_of(command):
-    return set(re.findall(r"^  (?:-h \[ )?(--[a-z0-9-]+)", output("help", command, "--help-all") if command == "simulate"
+    return set(re.findall(r"^  (?:-[a-z] \[ )?(--[a-z0-9-]+)", output("help", command, "--help-all") if command == "simulate"
                           else output("help", command), re.MULTILINE))
 
 
