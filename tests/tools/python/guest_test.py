@@ -19,7 +19,7 @@ import time
 import unittest
 
 # Says how the loop is written: a plan that does not is asked for in each common way, as a run of its own.
-SPELLED = ("--keep-logits", "false", "--zero-grad-at", "end")
+SPELLED = ("--keep-logits", "false", "--zero-grad-at", "end", "--attention-mask", "none")
 MODEL = ("simulate", "--model", "gpt2", "--batch", "1", "--seq", "16", "--steps", "1", *SPELLED, "--engine", "torch", "--format", "json")
 
 # Module names that Python's own modules import when releases are looked up, requests are read or errors are shown.

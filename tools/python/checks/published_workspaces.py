@@ -74,6 +74,8 @@ def recorded(options: argparse.Namespace, case: dict) -> tuple[float | None, flo
         if tried:
             return None, None
         own = replayed(options.highwater, recording)
+        if own is None:
+            sys.exit(f"the recording of {case['layer']} cannot be replayed")
         without = replayed(options.highwater, recording, "--edit", WORKSPACES) or own
         return own[kind], without[kind]
 
