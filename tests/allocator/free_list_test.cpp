@@ -18,21 +18,6 @@ FreeEntry entry(std::uint64_t size, std::uint64_t rank) {
   return {size, rank, BlockId{static_cast<std::uint32_t>(rank)}};
 }
 
-using Chunks = std::vector<std::unique_ptr<char[]>>;
-
-/// malloc counts small chunks that it keeps for the thread as used: these are taken first.
-Chunks all_spare_chunks() {
-  constexpr std::size_t kLargestKept = 1040;
-  constexpr int kKept = 8;
-  Chunks taken;
-  for (std::size_t size = 8; size <= kLargestKept; size += 16) {
-    for (int i = 0; i < kKept; ++i) {
-      taken.push_back(std::make_unique<char[]>(size));
-    }
-  }
-  return taken;
-}
-
 bool same(const FreeEntry* found, std::set<FreeEntry>::const_iterator expected,
           const std::set<FreeEntry>& oracle) {
   return expected == oracle.end() ? found == nullptr : found != nullptr && *found == *expected;
@@ -67,6 +52,25 @@ TEST_CASE("free_list: order holds within a class of unequal sizes", "[allocator]
 }
 
 #ifndef HIGHWATER_SANITIZED  // its allocator is not the one that is asked
+
+namespace {
+
+using Chunks = std::vector<std::unique_ptr<char[]>>;
+
+/// malloc counts small chunks that it keeps for the thread as used: these are taken first.
+Chunks all_spare_chunks() {
+  constexpr std::size_t kLargestKept = 1040;
+  constexpr int kKept = 8;
+  Chunks taken;
+  for (std::size_t size = 8; size <= kLargestKept; size += 16) {
+    for (int i = 0; i < kKept; ++i) {
+      taken.push_back(std::make_unique<char[]>(size));
+    }
+  }
+  return taken;
+}
+
+}  // namespace
 
 TEST_CASE("free_list: has room only for the sizes that came, so that many streams cost little",
           "[allocator][free_list]") {
