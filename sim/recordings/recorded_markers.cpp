@@ -25,7 +25,7 @@ std::optional<Marker> release_marker(std::string_view text) {
                 .pool = release->pool};
 }
 
-/// Of what the allocator was asked for; the rest is no marker.
+/// For a note about a call of the allocator; other notes become no marker.
 std::optional<Marker> marker_of(const AllocatorNote& note, StringTable& strings) {
   switch (note.kind) {
     case AllocatorNote::Kind::settings:

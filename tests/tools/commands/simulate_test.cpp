@@ -126,6 +126,20 @@ TEST_CASE("simulate: each format has the same numbers, the same input the same b
   CHECK(table.out == simulate(options).out);
 }
 
+TEST_CASE("simulate: the context that was measured takes the place of the published one",
+          "[cli][simulate]") {
+  const std::string options = "--model gpt2 --gpu v100-16 --context ";
+  const Object given = simulate_json(options + "1GiB");
+  CHECK(number(given.at("outside_allocator").at("bytes")) == std::int64_t{1} << 30);
+  const auto shown = static_cast<std::uint64_t>(peak(given, "reserved")) + (std::uint64_t{1} << 30);
+  CHECK_THAT(simulate(options + "1GiB").out,
+             Contains("nvidia-smi would show about " + to_iec(Bytes{shown}) + " of the GPU"));
+  CHECK(simulate_json(options + "none") == simulate_json("--model gpt2 --gpu v100-16"));
+  const CommandRun odd = simulate(options + "large");
+  CHECK(odd.code == ExitCode::usage);
+  CHECK_THAT(odd.err, Contains("--context large: not a size"));
+}
+
 TEST_CASE("simulate: a larger batch or sequence raises activations and nothing else",
           "[cli][simulate]") {
   for (const std::string model : {"gpt2", "llama-160m"}) {

@@ -328,6 +328,21 @@ TEST_CASE("explain: a plan that runs out of memory shows what of it would fit", 
   CHECK_THAT(run_line(plan + "--capacity 40GiB").out, !Contains("Changes of the plan"));
 }
 
+TEST_CASE("explain: what was free at the peak of a run that did not fail", "[cli][explain]") {
+  const test::TempDir folder;
+  const auto verdict_of = [&](const std::string& text) {
+    test::write_file(folder / "run.trace", text);
+    return run({"explain", (folder / "run.trace").string()}).out;
+  };
+  // 20 MiB stay in a segment of 60, beside which 60 more are asked for: 40 are free.
+  CHECK_THAT(
+      verdict_of("conf \na a 62914560 0\nf a\na b 20971520 0\na c 62914560 0\n"),
+      Contains("peak reserved 120.00 MiB, allocated 80.00 MiB; 40.00 MiB of it were free then "
+               "(33 %), 40.00 MiB in pieces between live blocks; expandable_segments:True "
+               "would need 80.00 MiB"));
+  CHECK_THAT(verdict_of("conf \na a 62914560 0\n"), !Contains("were free then"));
+}
+
 TEST_CASE("what-if: a snapshot without history says so, and what it shows", "[cli][explain]") {
   const test::TempDir folder;
   const std::string path = (folder / "state.pickle").string();
