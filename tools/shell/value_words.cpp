@@ -2,7 +2,6 @@
 
 #include "tools/shell/command_words.hpp"
 #include "workloads/plan/catalog/presets.hpp"
-#include "workloads/plan/gpu.hpp"
 #include "workloads/plan/options/option_table.hpp"
 
 namespace highwater {
@@ -12,14 +11,6 @@ std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const ModelSpec& model : model_presets()) {
     names.emplace_back(model.name);
-  }
-  return names;
-}
-
-std::vector<std::string> gpu_names() {
-  std::vector<std::string> names;
-  for (const Gpu& gpu : known_gpus()) {
-    names.emplace_back(gpu.name);
   }
   return names;
 }
@@ -41,7 +32,7 @@ std::vector<std::string> value_words(std::string_view option) {
   if (option == "model") {
     return model_names();
   }
-  return option == "gpu" ? gpu_names() : plan_words_of(option);
+  return plan_words_of(option);
 }
 
 }  // namespace highwater
