@@ -78,8 +78,8 @@ class CachingAllocator {
   /// torch.cuda.set_per_process_memory_fraction; 0 <= fraction <= 1.
   void set_memory_fraction(double fraction);
 
-  /// The same limit in bytes: what the process may take from the device.
-  void set_memory_limit(Bytes limit) { allowed_ = limit; }
+  /// The same limit in bytes: what the process may take from the device. Absent: none.
+  void set_memory_limit(std::optional<Bytes> limit) { allowed_ = limit; }
 
   /// Applies settings changed at run time (setAllocatorSettings), already parsed.
   void change_settings(const Settings& settings) { settings_ = settings; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "traces/event.hpp"
 #include "traces/parse_text.hpp"
 
 namespace highwater {
@@ -10,8 +11,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "allocator: ";
 
-constexpr std::array<std::string_view, 7> kWords{"noted", "empty_cache", "retry", "settings",
-                                                 "pool",  "release",     "done"};
+constexpr std::array<std::string_view, 9> kWords{
+    "noted", "empty_cache", "retry", "settings", "pool", "release", "done", "device", "limit"};
 
 /// The first word of `text`, which loses it and the space behind it.
 std::string_view take_word(std::string_view& text) {
@@ -59,6 +60,10 @@ std::optional<std::pair<PoolId, PoolOptions>> noted_pool(std::string_view rest) 
     is_known = set_option(take_word(rest), options);
   }
   return is_known ? std::optional(std::pair(*pool, options)) : std::nullopt;
+}
+
+std::optional<std::uint64_t> noted_limit(std::string_view rest) {
+  return rest == "none" ? std::optional(kNoLimit) : parse_number<std::uint64_t>(rest);
 }
 
 std::optional<NotedRelease> noted_release(std::string_view rest) {

@@ -8,6 +8,8 @@
 //     allocator: retry                          ... the allocation after it released
 //     allocator: settings CONF                  CONF is applied at run time
 //     allocator: pool A,B [no_split] [use_on_oom]    a torch.cuda.MemPool with these options
+//     allocator: device BYTES                   what the device has for this process
+//     allocator: limit BYTES|none               what the process may reserve of it from here on
 //     allocator: release A,B [now]              nobody uses the private pool any more; now: what it
 //                                               has cached is released next, since a MemPool went
 //
@@ -28,7 +30,17 @@
 namespace highwater {
 
 struct AllocatorNote {
-  enum class Kind : std::uint8_t { noted, empty_cache, retry, settings, pool, release, done };
+  enum class Kind : std::uint8_t {
+    noted,
+    empty_cache,
+    retry,
+    settings,
+    pool,
+    release,
+    done,
+    device,
+    limit
+  };
 
   Kind kind = Kind::noted;
   std::string_view rest;  ///< behind the word
@@ -48,6 +60,9 @@ struct NotedRelease {
   PoolId pool;
   bool is_now = false;  ///< what it has cached is released next
 };
+
+/// Event::value of a limit that is noted so; absent where it is not written as above.
+std::optional<std::uint64_t> noted_limit(std::string_view rest);
 
 /// Of a note of that kind; absent where it is not written as above.
 std::optional<NotedRelease> noted_release(std::string_view rest);

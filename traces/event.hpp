@@ -28,11 +28,16 @@ enum class EventKind : std::uint8_t {
   pool_release,      ///< `pool` has one user fewer; at 0 its cached memory may be returned, and is
                      ///< returned at once if `value` is 1 (torch.cuda.MemPool is deleted)
   set_settings,      ///< the settings string `value` (a StringId) is applied at run time
+  memory_limit,  ///< from here on the process may reserve `value` bytes, or as many as there are
+                 ///< if that is kNoLimit (torch.cuda.set_per_process_memory_fraction)
   // Markers: positions in the training run; they request nothing from the allocator.
   step,   ///< training step number `value` begins
   phase,  ///< phase `value` (a StringId) begins: init, forward, backward, ...
   op,     ///< operator or module `value` (a StringId) begins
 };
+
+/// Event::value of a memory_limit that takes an earlier one back.
+inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 /// What a block is for, so that reports can break a peak down. `unknown` in recordings.
 enum class Category : std::uint8_t {

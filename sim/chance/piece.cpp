@@ -46,9 +46,10 @@ class Cutter {
       return;
     }
     if (!fits_into_piece(event)) {
-      throw InputError("requests", "steps",
-                       "private pools and settings changed while the run goes on",
-                       "ask about a run without them");
+      throw InputError(
+          "requests", "steps",
+          "private pools, and settings or a memory limit changed while the run goes on",
+          "ask about a run without them");
     }
     if (event.kind == EventKind::alloc) {
       places_[event.allocation.value()] = piece.places++;

@@ -24,6 +24,11 @@ Bytes limit_of(const OutOfMemory& account) {
                   is_bounded ? account.reserved + account.device_free : kUnlimited);
 }
 
+/// A limit that the program set itself, below what the device had for it.
+bool is_refused_by_limit(const OutOfMemory& account) {
+  return account.allowed < kUnlimited && account.device_free >= account.segment_size;
+}
+
 void add_free_memory(OomExplanation& explanation) {
   const OutOfMemory& account = explanation.state.account;
   if (account.largest_usable_free_block >= account.rounded) {
@@ -122,7 +127,7 @@ class Explainer {
   [[nodiscard]] bool is_shortage() const { return needed() > explanation_->limit; }
 
   OomCause shortage() {
-    if (device_.is_fraction) {
+    if (device_.is_fraction || is_refused_by_limit(account())) {
       try_without_limit();
       return OomCause::memory_limit;
     }
@@ -168,6 +173,7 @@ class Explainer {
     free.memory_limit.reset();
     free.fraction.reset();
     free.settings.per_process_memory_fraction.reset();
+    free.limits = MemoryLimits::of_the_caller;
     add(Kind::no_limit, replay(*trace_, free));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "traces/allocator_notes.hpp"
+#include "traces/parse_text.hpp"
 
 namespace highwater {
 namespace {
@@ -35,7 +36,13 @@ AllocatorCalls::AllocatorCalls(const Recording& recording, int device) {
       case AllocatorNote::Kind::settings:
       case AllocatorNote::Kind::release:
       case AllocatorNote::Kind::done:
+      case AllocatorNote::Kind::limit:
         break;  // a marker among the requests (recorded_markers.hpp)
+      case AllocatorNote::Kind::device:
+        if (const auto bytes = parse_number<std::uint64_t>(note->rest)) {
+          device_memory_ = Bytes{*bytes};
+        }
+        break;
       case AllocatorNote::Kind::pool:
         if (const auto pool = noted_pool(note->rest)) {
           pools_.insert(*pool);

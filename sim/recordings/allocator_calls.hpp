@@ -28,6 +28,9 @@ class AllocatorCalls {
   /// Whether the options of every pool are noted that is used after the first entry.
   [[nodiscard]] bool knows_pools() const { return noted_from_ == 0; }
 
+  /// What the device had for the process, the cached memory included.
+  [[nodiscard]] std::optional<Bytes> device_memory() const { return device_memory_; }
+
   /// Of pools whose options are known to differ from the defaults.
   [[nodiscard]] const std::map<PoolId, PoolOptions>& pools() const { return pools_; }
 
@@ -36,6 +39,7 @@ class AllocatorCalls {
   std::vector<std::uint64_t> retries_;       ///< ... that an allocation released first
   std::optional<std::uint64_t> noted_from_;  ///< every empty_cache from this entry on is there
   bool is_exact_ = false;                    ///< ... and where each call ends
+  std::optional<Bytes> device_memory_;
   std::map<PoolId, PoolOptions> pools_;
 };
 

@@ -520,6 +520,7 @@ class Derivation {
     note_truncation();
     log_.trace.requests.allocation_count = log_.trace.addresses.size();
     log_.trace.requests.header.settings = to_conf(*settings_);
+    log_.trace.requests.header.capacity = calls_.device_memory();
     fill_stream_handles();
   }
 

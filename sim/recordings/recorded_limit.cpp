@@ -4,17 +4,27 @@
 
 namespace highwater {
 
+namespace {
+
+bool is_of_device(const RecordedLimit& limit) {
+  return limit.source != RecordedLimit::Source::fraction;
+}
+
+}  // namespace
+
 void bound_as_shown(const RecordedLimit& limit, ReplayOptions& options) {
-  const bool is_device = limit.source == RecordedLimit::Source::device;
-  (is_device ? options.capacity : options.memory_limit) = limit.at_least;
+  (is_of_device(limit) ? options.capacity : options.memory_limit) = limit.at_least;
 }
 
 bool is_bound_as_shown(const RecordedLimit& limit, const ReplayOptions& options) {
-  const bool is_device = limit.source == RecordedLimit::Source::device;
-  return (is_device ? options.capacity : options.memory_limit) == limit.at_least;
+  return (is_of_device(limit) ? options.capacity : options.memory_limit) == limit.at_least;
 }
 
-std::optional<RecordedLimit> recorded_limit(const FidelityReplay& as_recorded) {
+std::optional<RecordedLimit> recorded_limit(std::optional<Bytes> noted,
+                                            const FidelityReplay& as_recorded) {
+  if (noted) {
+    return RecordedLimit{RecordedLimit::Source::noted, *noted, *noted + Bytes{1}};
+  }
   if (as_recorded.result.ooms.empty()) {
     return std::nullopt;
   }

@@ -1,8 +1,9 @@
-// How much memory a recorded process could get, as its own failures show.
+// How much memory a recorded process could get, as `highwater record` notes or as the process's own
+// failures show.
 //
-// No snapshot names the device's memory or the limit set by a memory fraction, but a request that
-// failed bounds them: the process held some memory, and was refused some more. What the device had
-// free at that moment (the `oom` entry) shows which of the two refused.
+// No snapshot of PyTorch names the device's memory or the limit set by a memory fraction, but a
+// request that failed bounds them: the process held some memory, and was refused some more. What
+// the device had free at that moment (the `oom` entry) shows which of the two refused.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace highwater {
 
 struct RecordedLimit {
   enum class Source : std::uint8_t {
+    noted,    ///< `highwater record` notes what the device had for this process
     device,   ///< the device had too little left: what it had for this process is known exactly
     fraction  ///< the device had enough: a limit of the process refused (memory fraction)
   };
@@ -31,7 +33,9 @@ void bound_as_shown(const RecordedLimit& limit, ReplayOptions& options);
 /// Whether it is this limit that bounds `options`.
 bool is_bound_as_shown(const RecordedLimit& limit, const ReplayOptions& options);
 
-/// Absent when nothing failed, or when the model did not run out of memory where the recording did.
-std::optional<RecordedLimit> recorded_limit(const FidelityReplay& as_recorded);
+/// `noted`: what the device had, if that is known. Otherwise absent when nothing failed, or when
+/// the model did not run out of memory where the recording did.
+std::optional<RecordedLimit> recorded_limit(std::optional<Bytes> noted,
+                                            const FidelityReplay& as_recorded);
 
 }  // namespace highwater

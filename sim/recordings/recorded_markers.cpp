@@ -25,6 +25,12 @@ std::optional<Marker> release_marker(std::string_view text) {
                 .pool = release->pool};
 }
 
+std::optional<Marker> limit_marker(std::string_view text) {
+  const std::optional<std::uint64_t> limit = noted_limit(text);
+  return limit ? std::optional(event_marker({.value = *limit, .kind = EventKind::memory_limit}))
+               : std::nullopt;
+}
+
 /// For a note about a call of the allocator; other notes become no marker.
 std::optional<Marker> marker_of(const AllocatorNote& note, StringTable& strings) {
   switch (note.kind) {
@@ -37,9 +43,12 @@ std::optional<Marker> marker_of(const AllocatorNote& note, StringTable& strings)
       return Marker{.kind = Marker::Kind::done};
     case AllocatorNote::Kind::release:
       return release_marker(note.rest);
+    case AllocatorNote::Kind::limit:
+      return limit_marker(note.rest);
     case AllocatorNote::Kind::noted:
     case AllocatorNote::Kind::retry:
     case AllocatorNote::Kind::pool:
+    case AllocatorNote::Kind::device:
       return std::nullopt;
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
 // What a recording names besides its entries, as events of the trace that is derived from it:
 // steps, phases, where captures of CUDA graphs begin and end, calls of empty_cache, and the
-// settings that were applied at run time.
+// settings and the memory limits that were applied at run time.
 #pragma once
 
 #include <cstdint>

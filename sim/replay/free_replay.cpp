@@ -24,7 +24,7 @@ FreeReplay::FreeReplay(const RequestTrace& trace, const ReplayOptions& options)
     : memory(std::make_shared<DeviceMemory>(options.capacity)),
       device(memory, options.addresses),
       allocator(device, options.settings, *options.version),
-      driver(trace, allocator),
+      driver(trace, allocator, options.limits),
       beside(neighbour_of(trace, options, memory)),
       end(end_of(trace, options)) {
   if (options.fraction) {

@@ -49,6 +49,7 @@ struct ReplayOptions {
   std::optional<Bytes> capacity;           ///< device memory; absent = unlimited
   std::optional<double> fraction;          ///< per-process memory fraction of the capacity
   std::optional<Bytes> memory_limit;       ///< the same limit in bytes; wins over the fraction
+  MemoryLimits limits = MemoryLimits::of_the_trace;  ///< those that the program sets itself, too
   AddressPolicy addresses = AddressPolicy::never_reuse;
   DecisionDetail decisions = DecisionDetail::none;
   AfterOom after_oom = AfterOom::go_on;

@@ -25,8 +25,9 @@ std::string_view reason(PoolCall result) {
 
 }  // namespace
 
-TraceDriver::TraceDriver(const RequestTrace& trace, CachingAllocator& allocator)
-    : trace_(&trace), allocator_(&allocator), handles_(trace.allocation_count) {}
+TraceDriver::TraceDriver(const RequestTrace& trace, CachingAllocator& allocator,
+                         MemoryLimits limits)
+    : trace_(&trace), allocator_(&allocator), limits_(limits), handles_(trace.allocation_count) {}
 
 AllocationStatus TraceDriver::apply(const Event& event) {
   AllocationStatus status = AllocationStatus::ok;
@@ -61,6 +62,9 @@ AllocationStatus TraceDriver::apply(const Event& event) {
       break;
     case EventKind::set_settings:
       apply_settings_change(event);
+      break;
+    case EventKind::memory_limit:
+      apply_memory_limit(event);
       break;
     case EventKind::step:
     case EventKind::phase:
@@ -100,6 +104,13 @@ void TraceDriver::apply_pool(const Event& event) {
   }
   if (event.kind == EventKind::pool_release && event.value == 1) {
     allocator_->empty_pool(pool);
+  }
+}
+
+void TraceDriver::apply_memory_limit(const Event& event) {
+  if (limits_ == MemoryLimits::of_the_trace) {
+    allocator_->set_memory_limit(event.value == kNoLimit ? std::nullopt
+                                                         : std::optional(event.bytes()));
   }
 }
 

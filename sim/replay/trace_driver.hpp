@@ -30,10 +30,17 @@ class OperationError : public InputError {
   }
 };
 
+/// Which limits hold while a trace is replayed.
+enum class MemoryLimits : std::uint8_t {
+  of_the_trace,  ///< its EventKind::memory_limit
+  of_the_caller  ///< those that the replay begins with
+};
+
 class TraceDriver {
  public:
   /// Both must outlive the driver.
-  TraceDriver(const RequestTrace& trace, CachingAllocator& allocator);
+  TraceDriver(const RequestTrace& trace, CachingAllocator& allocator,
+              MemoryLimits limits = MemoryLimits::of_the_trace);
 
   /// Carries out one event; the status matters for allocations only, else it is `ok`. Markers do
   /// nothing.
@@ -74,9 +81,11 @@ class TraceDriver {
   void free(AllocationId id);
   void apply_pool(const Event& event);
   void apply_settings_change(const Event& event);
+  void apply_memory_limit(const Event& event);
 
   const RequestTrace* trace_;
   CachingAllocator* allocator_;
+  MemoryLimits limits_;
   std::vector<BlockId> handles_;  ///< by AllocationId
   std::uint64_t operations_ = 0;
   std::uint64_t refused_empty_caches_ = 0;

@@ -20,6 +20,7 @@ ReplayOptions with_memory(ReplayOptions options, std::optional<Bytes> memory) {
   options.capacity = is_device ? memory : std::nullopt;
   options.memory_limit = is_device ? std::nullopt : memory;
   options.fraction.reset();
+  options.limits = MemoryLimits::of_the_caller;
   return options;
 }
 

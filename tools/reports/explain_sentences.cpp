@@ -138,7 +138,7 @@ std::string no_failure(const Explanation& e) {
     text += fmt::format(" of {}", to_iec(*e.limit));
   }
   text += slack(e);
-  if (e.workload.limit && e.is_reproduced == false) {
+  if (e.is_reproduced == false) {
     text +=
         "; the recording did, but replaying its requests does not under the limit that its "
         "failure implies: set the limit with --memory-limit or --capacity";
@@ -201,6 +201,10 @@ std::string rest_of_run(const Counterfactual& trial) {
 }
 
 std::string limit_shown(const RecordedLimit& limit) {
+  if (limit.source == RecordedLimit::Source::noted) {
+    return fmt::format("the device of the recording had {} for this process",
+                       to_iec(limit.at_least));
+  }
   if (limit.source == RecordedLimit::Source::device) {
     return fmt::format(
         "according to the recording, the device had {} for this process when it failed",

@@ -111,6 +111,17 @@ TEST_CASE("allocator calls: settings of run time are applied where they were",
   CHECK(count_of(derived, EventKind::phase) == 0);
 }
 
+TEST_CASE("allocator calls: a memory limit holds from where it was set",
+          "[sim][derivation][allocator_calls]") {
+  const DerivedTrace derived = noted_requests(
+      released_and_taken({noted("allocator: device 1000", 0), noted("allocator: limit 35000000", 4),
+                          noted("allocator: limit none", 5), noted("allocator: limit soon", 5)}));
+  CHECK(derived.requests.header.capacity == 1000_B);
+  REQUIRE(count_of(derived, EventKind::memory_limit) == 2);
+  CHECK(derived.requests.events[2].bytes() == 35000000_B);
+  CHECK(derived.requests.events[3].value == kNoLimit);
+}
+
 TEST_CASE("allocator calls: the options of a pool are those that are noted",
           "[sim][derivation][allocator_calls]") {
   RecordingBuilder builder;

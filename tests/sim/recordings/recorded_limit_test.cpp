@@ -1,4 +1,5 @@
-// Which limit the first failure of a recording shows: the device's, or the process's own.
+// Which limit a recording shows, by a note or by its first failure: the device's, or the process's
+// own.
 #include "sim/recordings/recorded_limit.hpp"
 
 #include <catch2/catch.hpp>
@@ -25,7 +26,7 @@ FidelityReplay refused_with(Bytes device_free) {
 }  // namespace
 
 TEST_CASE("recorded limit: the device has less than was asked for", "[sim][recorded_limit]") {
-  const auto limit = recorded_limit(refused_with(20_MiB - 1_B));
+  const auto limit = recorded_limit(std::nullopt, refused_with(20_MiB - 1_B));
   REQUIRE(limit);
   CHECK(limit->source == RecordedLimit::Source::device);
   CHECK(limit->at_least == 70_MiB - 1_B);
@@ -34,7 +35,7 @@ TEST_CASE("recorded limit: the device has less than was asked for", "[sim][recor
 
 TEST_CASE("recorded limit: a device that has enough leaves a memory fraction",
           "[sim][recorded_limit]") {
-  const auto limit = recorded_limit(refused_with(20_MiB));
+  const auto limit = recorded_limit(std::nullopt, refused_with(20_MiB));
   REQUIRE(limit);
   CHECK(limit->source == RecordedLimit::Source::fraction);
   CHECK(limit->at_least == 60_MiB);  // reserved once, so it is allowed
@@ -43,5 +44,17 @@ TEST_CASE("recorded limit: a device that has enough leaves a memory fraction",
 
 TEST_CASE("recorded limit: none without a failure", "[sim][recorded_limit]") {
   const FidelityReplay replay;
-  CHECK_FALSE(recorded_limit(replay));
+  CHECK_FALSE(recorded_limit(std::nullopt, replay));
+}
+
+TEST_CASE("recorded limit: a note is better than what a failure shows", "[sim][recorded_limit]") {
+  const auto limit = recorded_limit(80_MiB, refused_with(20_MiB - 1_B));
+  REQUIRE(limit);
+  CHECK(limit->source == RecordedLimit::Source::noted);
+  CHECK(limit->at_least == 80_MiB);
+  ReplayOptions options;
+  bound_as_shown(*limit, options);
+  CHECK(options.capacity == 80_MiB);
+  CHECK_FALSE(options.memory_limit);
+  CHECK(is_bound_as_shown(*limit, options));
 }

@@ -133,3 +133,21 @@ TEST_CASE("replay: decisions are kept with their operations when asked for", "[s
   CHECK(decision_line(result.decisions[0], {0}) == "0 segment_alloc 0x7f0000000000 31457280 0");
   CHECK(decision_line(result.decisions.back(), {0}).starts_with("5 free_completed"));
 }
+
+TEST_CASE("replay: a limit that the program sets holds from there on", "[sim][replay]") {
+  const RequestTrace trace = test::parse_text(
+      "conf \na 1 31457280 0\nlimit 41943040\na 2 20971520 0\nlimit none\na 3 20971520 0\n");
+  const ReplayResult result = replay(trace, with(""));
+  REQUIRE(result.ooms.size() == 1);
+  CHECK(result.ooms[0].account.allowed == 40_MiB);
+  CHECK(result.peak.reserved == 50_MiB);
+}
+
+TEST_CASE("replay: a caller's limit replaces those of the program", "[sim][replay]") {
+  const RequestTrace trace = test::parse_text("conf \nlimit 1\na 1 31457280 0\na 2 20971520 0\n");
+  ReplayOptions options = with("");
+  options.limits = MemoryLimits::of_the_caller;
+  CHECK(replay(trace, options).counts.ooms == 0);
+  options.memory_limit = 40_MiB;
+  CHECK(replay(trace, options).counts.ooms == 1);
+}

@@ -277,6 +277,8 @@ class ScriptWriter {
       case EventKind::set_settings:
         return fmt::format("torch.cuda.memory._set_allocator_settings({})",
                            python_text(trace_.tables.strings[event.text()]));
+      case EventKind::memory_limit:
+        return memory_limit(event);
       case EventKind::reset_peaks:
       case EventKind::step:
       case EventKind::phase:
@@ -284,6 +286,15 @@ class ScriptWriter {
         break;  // a reduced program has none
     }
     return "";
+  }
+
+  /// What the script limits itself to is a share of the device that it runs on.
+  static std::string memory_limit(const Event& event) {
+    const std::string share =
+        event.value == kNoLimit
+            ? "1.0"
+            : fmt::format("{} / torch.cuda.get_device_properties(0).total_memory", event.value);
+    return fmt::format("torch.cuda.set_per_process_memory_fraction({})", share);
   }
 
   [[nodiscard]] std::string allocation(const Event& event) const {

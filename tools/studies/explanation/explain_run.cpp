@@ -41,7 +41,7 @@ std::vector<PlaceHolder> pinned_sites(const Workload& workload, const Fragmentat
 
 /// The request that failed in the recording is the one that fails in the replay of its requests.
 std::optional<bool> reproduced(const Workload& workload, const std::optional<OomExplanation>& oom) {
-  if (!workload.limit) {
+  if (!workload.ran_out()) {
     return std::nullopt;
   }
   const auto& recorded = workload.replay.result.ooms;

@@ -26,6 +26,11 @@ bool is_as_recorded(const ReplayRequest& request) {
   return !request.memory.alloc_conf && !request.memory.has_limit();
 }
 
+/// A limit that is given replaces all that the program set.
+MemoryLimits limits_for(const ReplayRequest& request) {
+  return request.memory.has_limit() ? MemoryLimits::of_the_caller : MemoryLimits::of_the_trace;
+}
+
 /// The release of --torch. @throws UsageError
 std::string known_release(const std::string& release) {
   static_cast<void>(version_preset(release));
@@ -58,8 +63,8 @@ Settings settings_unless_replaced(const std::string& name, const Recording& reco
   }
 }
 
-/// Settings do not make a device larger: a recording that ran out of memory keeps the limit that
-/// this shows, unless another one is given.
+/// Settings do not make a device larger: a recording keeps the limit that is noted, or that shows
+/// where it ran out of memory, unless another one is given.
 void keep_recorded_limit(RecordedReplay& recorded, const ReplayRequest& request) {
   if (!recorded.limit || request.memory.has_limit()) {
     return;
@@ -68,10 +73,12 @@ void keep_recorded_limit(RecordedReplay& recorded, const ReplayRequest& request)
   bound_as_shown(*recorded.limit, options);
   recorded.replay.capacity = options.capacity;
   recorded.replay.memory_limit = options.memory_limit;
-  recorded.replay.notes.push_back(fmt::format(
-      "the recording ran out of memory, which shows that it could have {}: these settings get no "
-      "more; --capacity or --memory-limit replace it",
-      to_iec(recorded.limit->at_least)));
+  const bool is_noted = recorded.limit->source == RecordedLimit::Source::noted;
+  recorded.replay.notes.push_back(
+      fmt::format("{} {}: these settings get no more; --capacity or --memory-limit replace it",
+                  is_noted ? "the device of the recording had"
+                           : "the recording ran out of memory, which shows that it could have",
+                  to_iec(recorded.limit->at_least)));
 }
 
 }  // namespace
@@ -93,6 +100,7 @@ ReplayOptions options_of(const DeviceReplay& replay, AddressPolicy addresses) {
   options.capacity = replay.capacity;
   options.memory_limit = replay.memory_limit;
   options.fraction = replay.memory_fraction;
+  options.limits = replay.limits;
   options.addresses = addresses;
   return options;
 }
@@ -116,6 +124,7 @@ DeviceReplay replay_requests(const RequestTrace& trace, const std::string& name,
   replay.memory_fraction = request.memory.memory_limit || request.memory.memory_fraction
                                ? request.memory.memory_fraction
                                : trace.header.fraction;
+  replay.limits = limits_for(request);
   require_capacity_for_fraction(replay);
   ReplayOptions options = options_of(replay, trace.header.addresses);
   options.decisions = request.decisions;
@@ -157,6 +166,7 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
   replay.capacity = request.memory.capacity;
   replay.memory_limit = request.memory.memory_limit;
   replay.memory_fraction = request.memory.memory_fraction;
+  replay.limits = limits_for(request);
   require_capacity_for_fraction(replay);
   recorded_replay.settings = recorded;
   recorded_replay.version = &preset_of(recording);
@@ -164,7 +174,7 @@ RecordedReplay replay_recorded(const Recording& recording, const RecordedDevice&
       derive_requests(recording, device, recorded);
   FidelityReplay& as_recorded = recorded_replay.as_recorded =
       replay_as_recorded(device, derived, recorded, *replay.version, request.decisions);
-  recorded_replay.limit = recorded_limit(as_recorded);
+  recorded_replay.limit = recorded_limit(derived.requests.header.capacity, as_recorded);
   if (is_as_recorded(request)) {
     replay.result = std::move(as_recorded.result);
     replay.fidelity = as_recorded.fidelity;

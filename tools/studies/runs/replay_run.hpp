@@ -51,6 +51,7 @@ struct DeviceReplay {
   std::optional<std::string> torch_detected;  ///< recordings only
   std::optional<Bytes> capacity;
   std::optional<Bytes> memory_limit;
+  MemoryLimits limits = MemoryLimits::of_the_trace;  ///< those that the program sets count, too
   std::optional<double> memory_fraction;
   std::uint64_t events_read = 0;
   std::uint64_t events_dropped = 0;

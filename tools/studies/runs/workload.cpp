@@ -35,7 +35,7 @@ Workload workload_of(RequestTrace trace, const std::string& name, const ReplayRe
   return workload;
 }
 
-/// A recording that ran out of memory keeps the limit that this shows, unless another is given.
+/// A recording keeps the limit that it shows, unless another is given.
 void apply_recorded_limit(Workload& workload, const MemoryRequest& memory) {
   if (workload.limit && !memory.has_limit()) {
     bound_as_shown(*workload.limit, workload.options);
@@ -272,6 +272,10 @@ std::vector<Workload> devices_of(TraceFile trace_file, const WorkloadRequest& re
 
 ReplayRequest replay_request(const WorkloadRequest& request) {
   return {.memory = request.memory, .torch = request.torch, .device = request.device};
+}
+
+bool Workload::ran_out() const {
+  return limit && replay.derivation && replay.derivation->failed_requests != 0;
 }
 
 bool Workload::is_limit_shown() const {

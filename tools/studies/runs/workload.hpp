@@ -39,7 +39,7 @@ struct Workload {
   std::shared_ptr<const RequestTrace> trace;  ///< blocks older than a recording come first
   std::size_t older_events = 0;               ///< at the front of `trace`, which make those blocks
   std::optional<Fidelity> fidelity;           ///< recordings: as recorded, whatever was asked
-  std::optional<RecordedLimit> limit;         ///< recordings that ran out of memory
+  std::optional<RecordedLimit> limit;         ///< recordings that note one or ran out of memory
   /// Recordings: for a replay of `trace` as the recorded process ran, whatever was asked.
   std::optional<ReplayOptions> as_recorded;
   std::shared_ptr<const Simulation> simulation;  ///< plans; its trace and replay are those above
@@ -57,7 +57,10 @@ struct Workload {
   /// False for a snapshot that only shows the state when it was taken.
   [[nodiscard]] bool has_history() const;
 
-  /// Whether the memory is bounded by what the recorded failure shows, and by nothing better known.
+  /// Whether a recorded request failed, and under which limit is known.
+  [[nodiscard]] bool ran_out() const;
+
+  /// Whether the memory is bounded by what the recording shows, and by nothing better known.
   [[nodiscard]] bool is_limit_shown() const;
 
   /// Who asked for a block: a line of the program, or operator and module.

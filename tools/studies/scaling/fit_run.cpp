@@ -67,7 +67,7 @@ Workload only_workload(TraceFile content, const FitFile& file, const FitRequest&
   if (!workload.has_history()) {
     throw InputError(file.path, "", "contains no requests", std::string(kHowToRecord));
   }
-  if (workload.limit || workload.replay.result.counts.ooms != 0) {
+  if (workload.ran_out() || workload.replay.result.counts.ooms != 0) {
     throw InputError(file.path, "", "ran out of memory, so its requests end too early",
                      "record it with a smaller batch, or with a larger --capacity");
   }

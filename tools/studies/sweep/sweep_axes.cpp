@@ -283,12 +283,15 @@ void apply(const SweepAxis& axis, const std::string& value, SweepPoint& point) {
         point.options.memory_limit.reset();
       }
       point.options.capacity = point.shown.capacity = size_value(axis, value);
+      point.options.limits = MemoryLimits::of_the_caller;
       break;
     case AxisKind::memory_limit:
       point.options.memory_limit = size_value(axis, value);
+      point.options.limits = MemoryLimits::of_the_caller;
       break;
     case AxisKind::memory_fraction:
       point.options.memory_limit = share_of_capacity(axis, value, point);
+      point.options.limits = MemoryLimits::of_the_caller;
       break;
     case AxisKind::torch:
       point.options.version = &version_preset(value);

@@ -4,6 +4,7 @@
 
 #include "traces/formats/binary/binary_requests.hpp"
 #include "traces/formats/binary/binary_tables.hpp"
+#include "traces/formats/binary/event_code.hpp"
 #include "traces/formats/binary/request_predictor.hpp"
 #include "traces/pool_options.hpp"
 
@@ -128,8 +129,7 @@ class RequestReader {
 
   void get_other(unsigned tag) {
     Event event;
-    event.kind = static_cast<EventKind>(
-        in_.number_below(static_cast<std::uint64_t>(EventKind::op) + 1, "event kind"));
+    event.kind = kEventsByCode.at(in_.number_below(kEventsByCode.size(), "event kind"));
     event.value = (tag & kHasValue) != 0 ? in_.number() : 0;
     if ((tag & kHasAllocation) != 0) {
       event.allocation = get_allocation();

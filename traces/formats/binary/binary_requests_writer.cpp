@@ -3,6 +3,7 @@
 
 #include "traces/formats/binary/binary_requests.hpp"
 #include "traces/formats/binary/binary_tables.hpp"
+#include "traces/formats/binary/event_code.hpp"
 #include "traces/formats/binary/request_predictor.hpp"
 #include "traces/formats/text/text_line.hpp"
 
@@ -139,7 +140,7 @@ class RequestWriter {
   void put_other(const Event& event) {
     out_.put_byte(
         static_cast<std::uint8_t>(static_cast<unsigned>(RequestTag::other) | fields_of(event)));
-    out_.put_byte(static_cast<std::uint8_t>(event.kind));
+    out_.put_byte(code_of(event.kind));
     if (event.value != 0) {
       out_.put(event.value);
     }

@@ -7,7 +7,7 @@ namespace highwater {
 namespace {
 
 // The most frequent words come first, since the table is searched from the front.
-constexpr std::array<KeywordRow, 21> kKeywords{{
+constexpr std::array<KeywordRow, 22> kKeywords{{
     {"a", Keyword::a, "a ID SIZE STREAM [CATEGORY] [@STACK]"},
     {"f", Keyword::f, "f ID [@STACK]"},
     {"r", Keyword::r, "r ID STREAM [@STACK]"},
@@ -23,6 +23,7 @@ constexpr std::array<KeywordRow, 21> kKeywords{{
     {"pool_end", Keyword::pool_end, "pool_end POOL [@STACK]"},
     {"pool_release", Keyword::pool_release, "pool_release POOL [now] [@STACK]"},
     {"setconf", Keyword::setconf, "setconf STRING"},
+    {"limit", Keyword::limit, "limit BYTES|none [@STACK]"},
     {"frame", Keyword::frame, "frame K LINE FILE<TAB>FUNCTION"},
     {"stack", Keyword::stack, "stack K FRAME..."},
     {"conf", Keyword::conf, "conf STRING"},

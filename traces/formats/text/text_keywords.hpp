@@ -24,12 +24,16 @@ enum class Keyword : std::uint8_t {
   pool_end,
   pool_release,
   setconf,
+  limit,
   step,
   phase,
   op,
   frame,
   stack,
 };
+
+/// In the place of the bytes of a limit.
+inline constexpr std::string_view kNoLimitWord = "none";
 
 struct KeywordRow {
   std::string_view word;

@@ -22,6 +22,7 @@
 //     pool_end POOL / pool_release POOL [now]   now: what the pool has cached is returned at once,
 //                       not with the next release
 //     setconf STRING                            the settings are changed at run time
+//     limit BYTES|none                          what the process may reserve from here on
 //
 // Additions: CATEGORY is a word of to_string(Category); every operation but setconf may end with
 // the call stack that made it, @STACK, defined on an earlier line; and these lines:

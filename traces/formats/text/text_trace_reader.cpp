@@ -152,9 +152,22 @@ class TextReader {
       case EventKind::pool_release:
         event.pool = pool();
         break;
+      case EventKind::memory_limit:
+        event.value = limit();
+        break;
       default:
         break;
     }
+  }
+
+  std::uint64_t limit() {
+    const std::string_view word = fields_.word();
+    if (word == kNoLimitWord) {
+      return kNoLimit;
+    }
+    const auto bytes = parse_number<std::uint64_t>(word);
+    fields_.require(bytes.has_value(), "BYTES, or the word 'none'");
+    return *bytes;
   }
 
   StreamId stream() { return streams_.id_of(fields_.number("STREAM")); }

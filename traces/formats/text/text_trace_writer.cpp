@@ -108,6 +108,9 @@ class TextWriter {
         return put("{}", event.value == 1 ? " now" : "");
       case EventKind::set_settings:
         return write_text("setconf", event);
+      case EventKind::memory_limit:
+        return event.value == kNoLimit ? put("limit {}", kNoLimitWord)
+                                       : put("limit {}", event.value);
       case EventKind::step:
         return put("step {}", event.value);
       case EventKind::phase:

@@ -35,6 +35,8 @@ TEST_CASE("text_trace: an error names the place and the remedy", "[traces][text]
        "[@STACK]'"},
       {"step one", "line 1, column 6: expected N; write 'step N'"},
       {"device 80GiB", "line 1, column 8: expected BYTES; write 'device BYTES'"},
+      {"limit 80GiB",
+       "line 1, column 7: expected BYTES, or the word 'none'; write 'limit BYTES|none [@STACK]'"},
       {"fraction nan", "line 1, column 10: expected X, a number from 0 to 1; write 'fraction X'"},
       {"torch new", "line 1, column 7: expected RELEASE, e.g. 2.15; write 'torch RELEASE'"},
       {"addr lowest", "line 1, column 6: expected the word 'reuse'; write 'addr reuse'"},

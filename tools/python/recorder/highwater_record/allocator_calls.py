@@ -1,5 +1,5 @@
-"""What a script asks of the allocator and its history does not tell: settings switched at run time, options of memory
-pools and when nobody uses them any more, calls of empty_cache.
+"""What a script asks of the allocator and its history does not tell: settings switched at run time, memory fractions,
+options of memory pools and when nobody uses them any more, calls of empty_cache; and what the device has.
 
 Each is a mark at its moment, which becomes an annotation of the snapshot; traces/allocator_notes.hpp lists them.
 """
@@ -26,7 +26,7 @@ class AllocatorCalls:
 
     def write(self, snapshot):
         """A snapshot shows the settings of its end; those of the start are the ones that the notes go on from."""
-        phases.annotate(snapshot, self.marks)
+        phases.annotate(snapshot, [*self._devices(snapshot), *self.marks])
         if self._are_switched and self._settings is not None:
             snapshot["allocator_settings"] = self._settings
 
@@ -37,22 +37,23 @@ class AllocatorCalls:
             self._watch(bindings, name, lambda *_: "empty_cache", "done")
         for name in ("_cuda_cudaCachingAllocator_set_allocator_settings", "_accelerator_setAllocatorSettings"):
             self._watch(bindings, name, self._switch)
+        self._watch(bindings, "_cuda_setMemoryFraction", self._limit, device=lambda _, device: device)
         self._watch_pools()
         PoolUsers(self._torch, self._note).start()
 
     def _note(self, text, moment=None):
         self.marks.append(phases.Mark(moment or self._clock.now(), f"allocator: {text}"))
 
-    def _watch(self, owner, name, words, end=None):
-        """Notes each call of a function that succeeds, where it began, and its `end`; a release that lacks it makes
-        none."""
+    def _watch(self, owner, name, words, end=None, device=lambda *_: None):
+        """Notes each call of a function that succeeds, where it began in the history of its `device` (None: the current
+        one), and its `end`; a release that lacks it makes none."""
         function = getattr(owner, name, None)
         if function is None:
             return
 
         @functools.wraps(function)
         def noted(*arguments):
-            moment = self._clock.now()
+            moment = self._clock.now(device(*arguments))
             result = function(*arguments)
             self._note(words(*arguments), moment)
             if end:
@@ -64,6 +65,21 @@ class AllocatorCalls:
     def _switch(self, conf, *_):
         self._are_switched = True
         return f"settings {conf}"
+
+    def _limit(self, fraction, device, *_):
+        """PyTorch rounds down, and until 2.9 a whole device is a limit as well (setMemoryFraction,
+        c10/cuda/CUDACachingAllocator.cpp)."""
+        total = self._torch.cuda.get_device_properties(device).total_memory
+        is_none = fraction >= 1 and self._torch.__version__ >= (2, 10)
+        return f"limit {'none' if is_none else int(fraction * total)}"
+
+    def _devices(self, snapshot):
+        """What each device that the script used has for it: what is free, and what the allocator holds."""
+        cuda = self._torch.cuda
+        for device, history in enumerate(snapshot["device_traces"]):
+            if history:
+                memory = cuda.mem_get_info(device)[0] + cuda.memory_reserved(device)
+                yield phases.Mark(self._clock.start(device), f"allocator: device {memory}")
 
     def _watch_pools(self):
         pools = getattr(self._torch.cuda, "MemPool", None)

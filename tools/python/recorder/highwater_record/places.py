@@ -27,9 +27,14 @@ class Clock:
         self._reset = torch.cuda.memory.reset_accumulated_memory_stats
         torch.cuda.memory.reset_accumulated_memory_stats = torch.cuda.reset_accumulated_memory_stats = self._keep_counting
 
-    def now(self):
-        device = self._cuda.current_device()
+    def now(self, device=None):
+        """device: None is the current one."""
+        device = self._cuda.current_device() if device is None else device
         return Moment(device, self._counts(device))
+
+    def start(self, device):
+        """Before everything that the history of a device can hold."""
+        return Moment(device, (0,) * len(self._counts(device)))
 
     def _counts(self, device):
         stats = self._cuda.memory.memory_stats_as_nested_dict(device)
