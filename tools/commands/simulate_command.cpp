@@ -197,6 +197,8 @@ SimulationReport simulate_plan(const SimulateCommand& command) {
   report.earlier = simulate_earlier(command);
   if (!command.find_batch) {
     report.spellings = other_spellings(run, command.memory, report.simulation.replay.result.peak);
+    report.late = with_late_gpu(run, command.memory, *report.simulation.trace,
+                                report.simulation.replay.result.peak);
   }
   if (command.compares_engines) {
     report.engines = with_progress("comparing the engines", [&] {

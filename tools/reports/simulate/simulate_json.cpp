@@ -307,6 +307,15 @@ struct Members<SpelledRun> {
 };
 
 template <>
+struct Members<LateRun> {
+  static constexpr auto kRows = std::to_array({
+      member<&LateRun::event_lag>("event_lag", "kernel launches that the GPU is behind the host"),
+      member<&LateRun::fits>("fits", "whether it runs to its end; null: no memory was given"),
+      member<&LateRun::peak>("peak", "the highest values of its run"),
+  });
+};
+
+template <>
 struct Members<SimulationReport> {
   using Report = SimulationReport;
   static constexpr auto kRows = std::to_array({
@@ -327,6 +336,10 @@ struct Members<SimulationReport> {
           "spellings",
           "the script written in other common ways, where the peak is another by 1 % "
           "or more and the options do not say which it is"),
+      member_if_known<&Report::late>(
+          "late_gpu",
+          "the same on a GPU that is kernel launches behind the host, where that takes 1 % more or "
+          "above: freed blocks that other streams use wait for them"),
       member<[](const Report& of) { return of.simulation.left_out; }>(
           "left_out", "keys of --from that are not simulated"),
       member_if_known<recording_check>(

@@ -94,6 +94,15 @@ std::string spelling_line(const SpelledRun& run) {
                      spelled_options(run.spelling));
 }
 
+std::string late_line(const LateRun& run) {
+  const std::string_view fits = !run.fits ? "" : *run.fits ? ", fits" : ", does not fit";
+  return fmt::format(
+      "if the GPU does not keep up with the host: peak reserved {}, allocated {}{} (--event-lag "
+      "{}; "
+      "freed blocks that other streams use wait for them)",
+      to_iec(run.peak.reserved), to_iec(run.peak.allocated), fits, run.event_lag);
+}
+
 void add_answer(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
   report.line(verdict(simulation, simulated.gpus));
@@ -104,6 +113,9 @@ void add_answer(const SimulationReport& simulated, Report& report) {
   add_releases(simulated, report);
   for (const SpelledRun& run : simulated.spellings) {
     report.line(spelling_line(run));
+  }
+  if (simulated.late) {
+    report.line(late_line(*simulated.late));
   }
   report.paragraph();
   if (simulation.recording && !simulation.recording->is_explained()) {

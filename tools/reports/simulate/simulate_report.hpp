@@ -13,6 +13,7 @@
 #include "tools/studies/gate/budget.hpp"
 #include "tools/studies/plan_search/remedies.hpp"
 #include "tools/studies/runs/rank_peaks.hpp"
+#include "tools/studies/runs/run_ahead.hpp"
 #include "tools/studies/runs/simulate_run.hpp"
 #include "tools/studies/runs/spellings.hpp"
 #include "tools/text/metrics.hpp"
@@ -30,6 +31,7 @@ struct SimulationReport {
   Simulation simulation;  ///< of the worst rank
   std::optional<EarlierVerdict> earlier;
   std::vector<SpelledRun> spellings;  ///< the same loop written otherwise
+  std::optional<LateRun> late;        ///< the same on a GPU that does not keep up
   RankPeaks ranks;
   std::optional<ValueSearch> batches;  ///< --find-batch
   EstimateComparison estimates;
