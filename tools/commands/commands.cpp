@@ -97,6 +97,10 @@ constexpr auto kCommands = std::to_array<Command>({
      "stacks.",
      "highwater export snapshot.pickle --alloc-conf expandable_segments:True --output other.pickle",
      run_export, CommandGroup::either},
+    {"phases", "FILE [options]",
+     "Programs that take turns on one GPU, as a trainer and an engine that generates do: what each "
+     "phase of each cycle takes, what sleeps and wakes, what stays.",
+     "highwater phases grpo.toml --gpu h100-80", run_phases, CommandGroup::either},
     {"captures", "FILE [options]",
      "Predicts what the CUDA graphs of a run take in other pools, on other streams and in other "
      "orders, and what sharing saves.",

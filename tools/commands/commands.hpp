@@ -17,6 +17,7 @@ ExitCode run_simulate(const Arguments& arguments, std::ostream& out);
 /// chance.
 ExitCode run_simulate_plan(const Arguments& arguments, std::ostream& out);
 ExitCode run_chance(const Arguments& arguments, std::ostream& out);
+ExitCode run_phases(const Arguments& arguments, std::ostream& out);
 ExitCode run_captures(const Arguments& arguments, std::ostream& out);
 ExitCode run_estimate(const Arguments& arguments, std::ostream& out);
 ExitCode run_generate(const Arguments& arguments, std::ostream& out);

@@ -14,6 +14,7 @@
 #include "tools/json/indented.hpp"
 #include "tools/reports/catalog/gpu_report.hpp"
 #include "tools/reports/explain_report.hpp"
+#include "tools/reports/phases/phases_report.hpp"
 #include "tools/reports/replay_output.hpp"
 #include "tools/reports/simulate/simulate_report.hpp"
 #include "tools/schemas/schemas.hpp"
@@ -31,7 +32,8 @@ struct MadeSchema {
 
 constexpr std::array kMadeSchemas{
     MadeSchema{"explain", explain_schema}, MadeSchema{"gpus", gpus_schema},
-    MadeSchema{"replay", replay_schema}, MadeSchema{"simulate", simulation_schema}};
+    MadeSchema{"phases", phases_schema}, MadeSchema{"replay", replay_schema},
+    MadeSchema{"simulate", simulation_schema}};
 
 std::vector<std::string_view> commands_with_schema() {
   std::vector<std::string_view> names;
