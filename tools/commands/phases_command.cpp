@@ -18,20 +18,18 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kExample =
-    "FILE, in TOML:\n"
-    "  cycles = 3\n"
-    "  [programs.trainer]\n"
-    "  plan = \"--model gpt2 --batch 4 --seq 512\"\n"
-    "  [programs.engine]\n"
-    "  blocks = [{name = \"weights\", size = \"1GiB\"}, {name = \"cache\", size = \"30GiB\"}]\n"
-    "  [[phases]]\n"
-    "  name = \"generate\"\n"
-    "  run = \"engine\"\n"
-    "  [[phases]]\n"
-    "  name = \"train\"\n"
-    "  run = \"trainer\"\n"
-    "  asleep = [\"engine:cache\"]";
+const std::vector<std::string> kExample{
+    "FILE in TOML, for example:",
+    "cycles = 3",
+    "[programs.trainer]",
+    "plan = \"--model gpt2 --batch 4 --seq 512\"",
+    "[programs.engine]",
+    "blocks = [{name = \"weights\", size = \"1GiB\"}, {name = \"cache\", size = \"30GiB\"}]",
+    "[[phases]]",
+    "run = \"engine\"",
+    "[[phases]]",
+    "run = \"trainer\"",
+    "asleep = [\"engine:cache\"]"};
 
 OptionParser phases_options() {
   OptionParser parser(command("phases"));
@@ -47,7 +45,7 @@ OptionParser phases_options() {
   add_memory_options(parser, "what --gpu leaves to it, otherwise unlimited");
   parser.add_format();
   parser.positional("file", -1);
-  parser.note("cycles", {kExample});
+  parser.note("cycles", kExample);
   return parser;
 }
 

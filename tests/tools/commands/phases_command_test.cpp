@@ -57,6 +57,15 @@ TEST_CASE("phases: each phase has its peak, and what sleeps is not there", "[cli
   CHECK_THAT(answer.at("verdict").as_string().c_str(), Contains("cycle 2, generate"));
 }
 
+TEST_CASE("phases: two recorded programs put together are the recorded program that has both",
+          "[cli][phases]") {
+  const std::string source = HIGHWATER_SOURCE;
+  const json::object together = json_of("phases " + source + "/tests/data/phases/turns.toml");
+  const json::object recorded =
+      json_of("replay " + source + "/traces/recorded/phases/both-torch2.15.hwt.xz");
+  CHECK(together.at("peak") == recorded.at("devices").at(0).at("peak"));
+}
+
 TEST_CASE("phases: memory that runs out while waking is told with its phase", "[cli][phases]") {
   const PhasesFile file("cycles = 2\n" + kPrograms + kPhases);
   const CommandRun failed = run_line("phases " + file.path() + " --capacity 290MiB");

@@ -16,7 +16,7 @@ SKIPPED = 4
 #: package of the build, with what is made there.
 STRICT = ("tests/tools/python/module/scripts/typed.py",)
 #: Checked by themselves: some name their modules alike.
-PLAIN = ("tests/bench", "tests/data/edits", "tests/faults", "tests/fuzz", "tests/tools/commands", "tests/tools/docs",
+PLAIN = ("tests/bench", "tests/data/edits", "tests/data/phases", "tests/faults", "tests/fuzz", "tests/tools/commands", "tests/tools/docs",
          "tests/tools/fleet", "tests/tools/html", "tests/tools/options", "tests/tools/python", "tools/docs/pictures",
          "tools/python/checks", "tools/python/engine",
          "tools/python/examples", "tools/python/frameworks", "tools/python/measure",

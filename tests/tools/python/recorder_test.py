@@ -401,10 +401,15 @@ class AllocatorCalls(unittest.TestCase):
                 raise RuntimeError(conf)
 
         self.allocations = 0
-        bindings = types.SimpleNamespace(_cuda_emptyCache=self.allocate, _accelerator_setAllocatorSettings=apply)
+        bindings = types.SimpleNamespace(_cuda_emptyCache=self.allocate, _accelerator_setAllocatorSettings=apply,
+                                         _cuda_setMemoryFraction=lambda fraction, device: None)
         graph = type("CUDAGraph", (), {"capture_end": lambda self: None, "reset": lambda self: None})
-        self.torch = types.SimpleNamespace(_C=bindings, cuda=types.SimpleNamespace(MemPool=MemPool, CUDAGraph=graph))
-        clock = types.SimpleNamespace(now=lambda: places.Moment(0, (self.allocations, 0, 0)))
+        cuda = types.SimpleNamespace(
+            MemPool=MemPool, CUDAGraph=graph, mem_get_info=lambda device: (900, 2000), memory_reserved=lambda device: 100,
+            get_device_properties=lambda device: types.SimpleNamespace(total_memory=2001))
+        self.torch = types.SimpleNamespace(_C=bindings, cuda=cuda, __version__=(2, 15))
+        clock = types.SimpleNamespace(now=lambda device=None: places.Moment(device or 0, (self.allocations, 0, 0)),
+                                      start=lambda device: places.Moment(device, (0, 0, 0)))
         self.calls = allocator_calls.AllocatorCalls(self.torch, clock, {"max_split_size": -1})
         self.calls.start()
 
@@ -420,7 +425,8 @@ class AllocatorCalls(unittest.TestCase):
         self.torch._C._cuda_emptyCache()
         self.torch._C._accelerator_setAllocatorSettings("max_split_size_mb:64")
         notes, snapshot = self.noted()
-        self.assertEqual(notes, [("allocator: noted exactly", 0), ("allocator: empty_cache", 0), ("allocator: done", 1),
+        self.assertEqual(notes, [("allocator: device 1000", 0), ("allocator: noted exactly", 0),
+                                 ("allocator: empty_cache", 0), ("allocator: done", 1),
                                  ("allocator: settings max_split_size_mb:64", 1)])
         self.assertEqual(snapshot["allocator_settings"], {"max_split_size": -1})
 
@@ -428,14 +434,49 @@ class AllocatorCalls(unittest.TestCase):
         with self.assertRaises(RuntimeError):
             self.torch._C._accelerator_setAllocatorSettings("wrong")
         notes, snapshot = self.noted()
-        self.assertEqual(notes, [("allocator: noted exactly", 0)])
+        self.assertEqual(notes, [("allocator: device 1000", 0), ("allocator: noted exactly", 0)])
         self.assertEqual(snapshot["allocator_settings"], {"max_split_size": 7})
+
+    def test_a_pool_that_initialises_cuda_is_noted(self):
+        class MemPool:
+            id = 0, 1
+
+            def __init__(self, use_on_oom=False):
+                self.given = use_on_oom
+
+        started = []
+        cuda = types.SimpleNamespace(MemPool=MemPool, is_initialized=lambda: bool(started))
+        make = MemPool.__init__
+
+        def start():
+            def noted(pool, *arguments, **options):
+                started.append("pool")
+                wrapped(pool, *arguments, **options)
+            wrapped, MemPool.__init__ = MemPool.__init__, noted
+            started.append("cuda")
+
+        cuda.init = start
+        allocator_calls.initialise_before_pools(types.SimpleNamespace(cuda=cuda))
+        self.assertIsNot(MemPool.__init__, make)
+        self.assertTrue(MemPool(use_on_oom=True).given)
+        self.assertEqual(started, ["cuda", "pool"])
+        MemPool()
+        self.assertEqual(started, ["cuda", "pool", "pool"])
+
+    def test_memory_fractions_are_noted_in_bytes(self):
+        self.allocate()
+        for fraction, version in ((0.5, (2, 15)), (1.0, (2, 15)), (1.0, (2, 9))):
+            self.torch.__version__ = version
+            self.torch._C._cuda_setMemoryFraction(fraction, 0)
+        self.torch._C._cuda_setMemoryFraction(0.25, 1)  # of a device without a history
+        self.assertEqual(self.noted()[0][2:], [("allocator: limit 1000", 1), ("allocator: limit none", 1),
+                                               ("allocator: limit 2001", 1)])
 
     def test_pools_with_options_are_noted(self):
         pools = [self.torch.cuda.MemPool(), self.torch.cuda.MemPool(None, True), self.torch.cuda.MemPool(no_split=True)]
         self.assertEqual(pools[1].given, (True, False))
         self.assertEqual([name for name, _ in self.noted()[0]],
-                         ["allocator: noted exactly", "allocator: pool 0,7 use_on_oom", "allocator: pool 0,7 no_split"])
+                         ["allocator: device 1000", "allocator: noted exactly", "allocator: pool 0,7 use_on_oom", "allocator: pool 0,7 no_split"])
 
 
 class Libraries(unittest.TestCase):

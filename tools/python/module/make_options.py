@@ -24,7 +24,7 @@ OF_PLAN = {"simulate": "Simulate", "estimate": "Estimate", "plan": "Plan", "solv
 OF_FILE = {"replay": "Replay", "explain": "Explain", "advise": "Advise", "sweep": "Sweep", "info": "Info",
            "diff": "Diff", "report": "Report", "captures": "Captures", "reduce": "Reduce", "fit": "Fit"}
 #: Those about many recordings.
-OF_JOB = {"scan": "Scan", "validate": "Validate"}
+OF_JOB = {"scan": "Scan", "validate": "Validate", "phases": "Phases"}
 #: What `sweep` takes for a plan; its class.
 PLAN_SWEEP = "sweep --model"
 #: What several functions have; the last says what it means.

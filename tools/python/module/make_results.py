@@ -17,7 +17,7 @@ from pathlib import Path
 
 #: The commands whose answers the module returns, and the class of each.
 COMMANDS = {"advise": "Advise", "captures": "Captures", "chance": "Chance", "diff": "Diff", "estimate": "Estimate", "explain": "Explain",
-            "fit": "Fit", "gpus": "Gpus", "info": "Info", "models": "Models", "plan": "Plan", "reduce": "Reduce", "replay": "Replay",
+            "fit": "Fit", "gpus": "Gpus", "info": "Info", "models": "Models", "phases": "Phases", "plan": "Plan", "reduce": "Reduce", "replay": "Replay",
              "scaled": "Scaled", "scan": "Scan", "simulate": "Simulate", "solve": "Solve", "sweep": "Sweep",
              "validate": "Validate"}
 SCALARS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "null": "None"}

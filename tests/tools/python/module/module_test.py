@@ -118,6 +118,8 @@ class Numbers(unittest.TestCase):
         graphs = str(ROOT / "traces/recorded/edits/captures-none-torch2.15.hwt.xz")
         self.assertEqual(hw.load(graphs).captures(arrange="pools=1+2/3+4").to_dict(),
                          program_json("captures", graphs, "--arrange", "pools=1+2/3+4"))
+        turns = str(ROOT / "tests/data/phases/turns.toml")
+        self.assertEqual(hw.phases(turns, cycles=2).to_dict(), program_json("phases", turns, "--cycles", "2"))
         self.assertEqual(hw.models("gpt2").to_dict(), program_json("models", "gpt2"))
         self.assertEqual(hw.models().to_dict(), program_json("models"))
         self.assertEqual(hw.estimate(model="gpt2").to_dict(), program_json("estimate", "--model", "gpt2"))

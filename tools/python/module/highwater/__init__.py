@@ -26,7 +26,7 @@ from highwater.deepspeed import (
     estimate_zero3_model_states_mem_needs_all_live,
 )
 from highwater._parameters import parameters
-from highwater.jobs import scan, validate
+from highwater.jobs import phases, scan, validate
 from highwater.plans import chance, estimate, export, gpus, models, plan, simulate, solve, sweep
 from highwater.recording import Recording, load
 from highwater.scaling import Program, fit
@@ -55,6 +55,7 @@ __all__ = [
     "merge",
     "models",
     "parameters",
+    "phases",
     "plan",
     "scan",
     "show_progress",

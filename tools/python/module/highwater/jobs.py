@@ -1,4 +1,5 @@
-"""Questions about many recordings at once: the snapshots of a job, and recorded cases beside the simulation."""
+"""Questions about many runs at once: the snapshots of a job, programs that take turns on one GPU, and recorded cases beside the
+simulation."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from highwater.recording import operand
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from highwater._keywords import ScanOptions, ValidateOptions
-    from highwater.results import Scan, Validate
+    from highwater._keywords import PhasesOptions, ScanOptions, ValidateOptions
+    from highwater.results import Phases, Scan, Validate
 
 
 def scan(folder: str | os.PathLike[str], **options: Unpack[ScanOptions]) -> Scan:
@@ -27,6 +28,17 @@ def scan(folder: str | os.PathLike[str], **options: Unpack[ScanOptions]) -> Scan
     from highwater.results import Scan
 
     return Scan.of(Question("scan", (operand(folder),), options))
+
+
+def phases(file: str | os.PathLike[str], **options: Unpack[PhasesOptions]) -> Phases:
+    """Programs that take turns on one GPU, as `file` says (tools/docs/phases.md): what each phase of each cycle takes.
+
+    >>> turns = hw.phases("grpo.toml", gpu="h100-80", cycles=5)
+    >>> turns.verdict, [row.peak.reserved_bytes for row in turns.phases]
+    """
+    from highwater.results import Phases
+
+    return Phases.of(Question("phases", (operand(file),), options))
 
 
 def validate(grid: str | os.PathLike[str] | None = None, **options: Unpack[ValidateOptions]) -> Validate:

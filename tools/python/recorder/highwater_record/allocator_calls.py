@@ -15,6 +15,24 @@ def settings_now(torch):
     return torch.cuda.memory._snapshot().get("allocator_settings")
 
 
+def initialise_before_pools(torch):
+    """A torch.cuda.MemPool may be what initialises CUDA. It does so before it is made, so that its options are noted and
+    its use is counted as those of later ones are."""
+    pools = getattr(torch.cuda, "MemPool", None)
+    if pools is None:  # before 2.5
+        return
+    make = pools.__init__
+
+    @functools.wraps(make)
+    def made(pool, *arguments, **options):
+        if torch.cuda.is_initialized():
+            return make(pool, *arguments, **options)
+        torch.cuda.init()
+        return pools.__init__(pool, *arguments, **options)  # AllocatorCalls has wrapped this one
+
+    pools.__init__ = made
+
+
 class AllocatorCalls:
     def __init__(self, torch, clock, settings):
         """settings: settings_now() of the start."""

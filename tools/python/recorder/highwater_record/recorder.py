@@ -36,6 +36,7 @@ class Recorder:
         """torch calls this at the end of its lazy initialisation: before any allocation, and only if CUDA is used."""
         self._start_history = self._torch.cuda.memory._record_memory_history
         self._torch.cuda.memory._record_memory_history = _keep_the_history
+        allocator_calls.initialise_before_pools(self._torch)
         self._torch.cuda._lazy_call(self._start)
 
     def _start(self):
