@@ -112,6 +112,10 @@ class CachingAllocator {
   PoolCall end_pool(PoolId id);
   PoolCall release_pool(PoolId id);
 
+  /// The torch.cuda.MemPool of a pool is deleted: it serves requests of its own alone from here on,
+  /// whatever use_on_oom said. Seen in PyTorch 2.15.
+  void retire_pool(PoolId id);
+
   /// The common pools first, then the private ones by their ids.
   [[nodiscard]] std::vector<PoolHolding> holdings() const;
 

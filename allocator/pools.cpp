@@ -95,6 +95,10 @@ PoolCall CachingAllocator::release_pool(PoolId id) {
   return PoolCall::ok;
 }
 
+void CachingAllocator::retire_pool(PoolId id) {
+  std::erase(oom_pools_, id);
+}
+
 void CachingAllocator::resize_private_pool(PoolId owner, Bytes held) {
   PrivatePool& pool = private_pools_.at(owner);
   KeptHolding& kept = kept_holdings_[owner];

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "allocator: ";
 
-constexpr std::array<std::string_view, 9> kWords{
-    "noted", "empty_cache", "retry", "settings", "pool", "release", "done", "device", "limit"};
+constexpr std::array<std::string_view, 10> kWords{"noted", "empty_cache", "retry", "settings",
+                                                  "pool",  "release",     "done",  "device",
+                                                  "limit", "retire"};
 
 /// The first word of `text`, which loses it and the space behind it.
 std::string_view take_word(std::string_view& text) {
@@ -60,6 +61,10 @@ std::optional<std::pair<PoolId, PoolOptions>> noted_pool(std::string_view rest) 
     is_known = set_option(take_word(rest), options);
   }
   return is_known ? std::optional(std::pair(*pool, options)) : std::nullopt;
+}
+
+std::optional<PoolId> noted_retirement(std::string_view rest) {
+  return pool_called(rest);
 }
 
 std::optional<std::uint64_t> noted_limit(std::string_view rest) {

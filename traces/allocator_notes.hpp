@@ -10,6 +10,7 @@
 //     allocator: pool A,B [no_split] [use_on_oom]    a torch.cuda.MemPool with these options
 //     allocator: device BYTES                   what the device has for this process
 //     allocator: limit BYTES|none               what the process may reserve of it from here on
+//     allocator: retire A,B                     the MemPool goes, and graphs still use its pool
 //     allocator: release A,B [now]              nobody uses the private pool any more; now: what it
 //                                               has cached is released next, since a MemPool went
 //
@@ -39,7 +40,8 @@ struct AllocatorNote {
     release,
     done,
     device,
-    limit
+    limit,
+    retire
   };
 
   Kind kind = Kind::noted;
@@ -60,6 +62,9 @@ struct NotedRelease {
   PoolId pool;
   bool is_now = false;  ///< what it has cached is released next
 };
+
+/// The pool of a note that retires it; absent where it is not written as above.
+std::optional<PoolId> noted_retirement(std::string_view rest);
 
 /// Event::value of a limit that is noted so; absent where it is not written as above.
 std::optional<std::uint64_t> noted_limit(std::string_view rest);

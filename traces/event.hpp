@@ -25,6 +25,8 @@ enum class EventKind : std::uint8_t {
   reset_peaks,       ///< torch.cuda.reset_peak_memory_stats()
   pool_begin,        ///< allocations of all streams go to `pool` from here on; `value`: its options
   pool_end,          ///< `pool` takes no new allocations any more
+  pool_retire,       ///< the torch.cuda.MemPool of `pool` is deleted while graphs still use the
+                     ///< pool: its memory serves no other request any more (use_on_oom)
   pool_release,      ///< `pool` has one user fewer; at 0 its cached memory may be returned, and is
                      ///< returned at once if `value` is 1 (torch.cuda.MemPool is deleted)
   set_settings,      ///< the settings string `value` (a StringId) is applied at run time

@@ -219,6 +219,8 @@ class CaptureArranger {
       case EventKind::pool_release:
         follow_pool(i);
         break;
+      case EventKind::pool_retire:
+        break;  // of the pools that there were
       case EventKind::empty_cache:
         sessions_.close();
         put(event);

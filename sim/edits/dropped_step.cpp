@@ -63,6 +63,7 @@ class StepDropper {
       case EventKind::all_streams_done:
       case EventKind::pool_begin:
       case EventKind::pool_end:
+      case EventKind::pool_retire:
       case EventKind::pool_release:
         return true;
       default:

@@ -121,7 +121,7 @@ class StepRepeater {
   void put_copy(Event event, std::uint64_t copy, ChunkedVector<Event>& written) {
     if (event.kind == EventKind::step) {
       event.value += copy;
-    } else if (event.kind == EventKind::pool_release) {
+    } else if (event.kind == EventKind::pool_retire || event.kind == EventKind::pool_release) {
       return;
     } else if (event.allocation.has_value()) {
       const std::optional<AllocationId> id = name_in_copy(event);

@@ -69,7 +69,7 @@ RequestTrace without_stream_uses(const RequestTrace& trace) {
 RequestTrace without_private_pools(const RequestTrace& trace) {
   const auto is_kept = [](const Event& event) {
     return event.kind != EventKind::pool_begin && event.kind != EventKind::pool_end &&
-           event.kind != EventKind::pool_release;
+           event.kind != EventKind::pool_retire && event.kind != EventKind::pool_release;
   };
   return changed(trace, is_kept, kAsItIs);
 }

@@ -34,9 +34,13 @@ AllocatorCalls::AllocatorCalls(const Recording& recording, int device) {
         retries_.push_back(*annotation.entry);
         break;
       case AllocatorNote::Kind::settings:
+        set_a_threshold_ |=
+            note->rest.find("garbage_collection_threshold") != std::string_view::npos;
+        break;  // and a marker among the requests (recorded_markers.hpp)
       case AllocatorNote::Kind::release:
       case AllocatorNote::Kind::done:
       case AllocatorNote::Kind::limit:
+      case AllocatorNote::Kind::retire:
         break;  // a marker among the requests (recorded_markers.hpp)
       case AllocatorNote::Kind::device:
         if (const auto bytes = parse_number<std::uint64_t>(note->rest)) {

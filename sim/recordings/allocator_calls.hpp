@@ -31,6 +31,9 @@ class AllocatorCalls {
   /// What the device had for the process, the cached memory included.
   [[nodiscard]] std::optional<Bytes> device_memory() const { return device_memory_; }
 
+  /// Whether garbage_collection_threshold was among the settings of run time.
+  [[nodiscard]] bool set_a_threshold() const { return set_a_threshold_; }
+
   /// Of pools whose options are known to differ from the defaults.
   [[nodiscard]] const std::map<PoolId, PoolOptions>& pools() const { return pools_; }
 
@@ -40,6 +43,7 @@ class AllocatorCalls {
   std::optional<std::uint64_t> noted_from_;  ///< every empty_cache from this entry on is there
   bool is_exact_ = false;                    ///< ... and where each call ends
   std::optional<Bytes> device_memory_;
+  bool set_a_threshold_ = false;
   std::map<PoolId, PoolOptions> pools_;
 };
 

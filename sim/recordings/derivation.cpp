@@ -5,11 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <fmt/format.h>
-
 #include "sim/recordings/allocator_calls.hpp"
 #include "sim/recordings/capture_sessions.hpp"
+#include "sim/recordings/derivation_end.hpp"
 #include "sim/recordings/older_blocks.hpp"
 #include "sim/recordings/pool_evidence.hpp"
 #include "sim/recordings/recorded_markers.hpp"
@@ -21,12 +19,6 @@
 
 namespace highwater {
 namespace {
-
-/// What lives at an address while the entries are walked.
-struct Live {
-  AllocationId id;
-  StreamId waiting_on;  ///< the synthetic stream of a deferred free, none while in use
-};
 
 /// Streams that stand for "the other streams" of one deferred free each; reused when done.
 class SyntheticStreams {
@@ -88,7 +80,8 @@ class Derivation {
     pass_markers(device_->entries.size());
     log_.call() ? settle_call() : settle_releases();
     log_.close_session();
-    finish_trace();
+    finish_derivation({*device_, *settings_, live_, std::move(older_), synthetic_.end(), calls_},
+                      log_);
     return std::move(log_.trace);
   }
 
@@ -307,7 +300,7 @@ class Derivation {
   [[nodiscard]] bool may_be_garbage(const RecordedEntry& allocation) const {
     const bool is_noted =
         calls_.cause_of_release({log_.emitted(), consumed_}) == ReleaseCause::allocation;
-    return settings_->garbage_collection_threshold > 0 &&
+    return (settings_->garbage_collection_threshold > 0 || calls_.set_a_threshold()) &&
            (is_noted ||
             (!pending_.unmaps && !released_only_by_waiting(unexplained(), allocation, *settings_)));
   }
@@ -500,91 +493,6 @@ class Derivation {
     defer_free(block.id, {.address = block.address, .size = block.requested});
   }
 
-  void finish_trace() {
-    find_untouched();
-    log_.trace.report.entries_read = device_->entries.size();
-    log_.trace.report.initial_blocks = older_.size();
-    InitialState state = rebuild_initial_state(*device_, std::move(older_), *settings_);
-    log_.trace.initial = std::move(state.map);
-    log_.trace.initial_ids = std::move(state.ids);
-    log_.trace.initial_stacks = std::move(state.stacks);
-    log_.trace.report.initial_blocks_doubtful = state.doubtful;
-    if (!state.misplaced.empty()) {
-      log_.trace.report.entries_dropped += state.misplaced.size();
-      log_.trace.report.problems.push_back(
-          fmt::format("{} blocks older than the recording were ignored: they lie in no segment of "
-                      "that time, or overlap others",
-                      state.misplaced.size()));
-    }
-    note_implicit_frees();
-    note_truncation();
-    log_.trace.requests.allocation_count = log_.trace.addresses.size();
-    log_.trace.requests.header.settings = to_conf(*settings_);
-    log_.trace.requests.header.capacity = calls_.device_memory();
-    fill_stream_handles();
-  }
-
-  /// Final blocks that are older than the recording, and exact sizes of the others.
-  void find_untouched() {
-    const FinalBlocks active(*device_);
-    for (OlderBlock& block : older_) {
-      const auto live = live_.find(block.address.value());
-      const RecordedBlock* last = active.at(block.address);
-      if (live != live_.end() && live->second.id == block.id && last != nullptr) {
-        block.size = last->size;
-        block.stack = last->stack;
-      }
-    }
-    for (const RecordedBlock* block : active.in_order()) {
-      if (!live_.contains(block->address.value())) {
-        older_.push_back({block->address, block->requested, block->size,
-                          log_.new_allocation(block->address), block->stack});
-      }
-    }
-    note_contradictions(active);
-  }
-
-  void note_contradictions(const FinalBlocks& active) {
-    const auto contradicted = std::count_if(live_.begin(), live_.end(), [&](const auto& live) {
-      return active.at(Address{live.first}) == nullptr;
-    });
-    if (contradicted != 0) {
-      log_.trace.report.problems.push_back(
-          fmt::format("{} blocks are live after the last entry but not active in the final "
-                      "segments: the entries and the segments were taken at different moments",
-                      contradicted));
-    }
-  }
-
-  void note_implicit_frees() {
-    if (log_.trace.report.implicit_frees != 0) {
-      log_.trace.report.problems.push_back(
-          fmt::format("{} allocations at addresses that were still live: entries are missing in "
-                      "between",
-                      log_.trace.report.implicit_frees));
-    }
-  }
-
-  /// A ring buffer that was overwritten shows by its round length; a recording that began late
-  /// shows by older blocks. Either way the start of the history is missing.
-  void note_truncation() {
-    const std::size_t n = device_->entries.size();
-    log_.trace.report.truncated |= n >= 1000 && n % 1000 == 0;
-    log_.trace.report.truncated |=
-        log_.trace.report.initial_blocks != 0 || !log_.trace.initial.segments.empty();
-  }
-
-  void fill_stream_handles() {
-    std::vector<std::uint64_t> handles = device_->stream_handles;
-    while (handles.size() < synthetic_.end()) {
-      handles.push_back(handles.empty() ? 0 : handles.back() + 1);
-    }
-    if (handles.empty()) {
-      handles.push_back(0);
-    }
-    log_.trace.requests.stream_handles = std::move(handles);
-  }
-
   const RecordedDevice* device_;
   const Settings* settings_;
   OpenPool open_pool_;
@@ -592,7 +500,7 @@ class Derivation {
   CaptureSessions captures_;
   RequestLog log_;
   SyntheticStreams synthetic_;
-  boost::unordered_flat_map<std::uint64_t, Live> live_;
+  LiveBlocks live_;
   std::vector<OlderBlock> older_;
   Pending pending_;
   std::optional<std::size_t> last_free_;  ///< entry of the last free that completed at once

@@ -25,6 +25,12 @@ std::optional<Marker> release_marker(std::string_view text) {
                 .pool = release->pool};
 }
 
+std::optional<Marker> retire_marker(std::string_view text) {
+  const std::optional<PoolId> pool = noted_retirement(text);
+  return pool ? std::optional(Marker{.event = {.kind = EventKind::pool_retire}, .pool = *pool})
+              : std::nullopt;
+}
+
 std::optional<Marker> limit_marker(std::string_view text) {
   const std::optional<std::uint64_t> limit = noted_limit(text);
   return limit ? std::optional(event_marker({.value = *limit, .kind = EventKind::memory_limit}))
@@ -43,6 +49,8 @@ std::optional<Marker> marker_of(const AllocatorNote& note, StringTable& strings)
       return Marker{.kind = Marker::Kind::done};
     case AllocatorNote::Kind::release:
       return release_marker(note.rest);
+    case AllocatorNote::Kind::retire:
+      return retire_marker(note.rest);
     case AllocatorNote::Kind::limit:
       return limit_marker(note.rest);
     case AllocatorNote::Kind::noted:

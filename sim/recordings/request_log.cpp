@@ -39,6 +39,8 @@ void RequestLog::emit_markers_until(std::size_t entry) {
       call_ = marker;
     } else if (marker.event.kind == EventKind::pool_release) {
       release(marker.pool, PoolMemory::goes_later, emitted_);
+    } else if (marker.event.kind == EventKind::pool_retire) {
+      retire(marker.pool);
     } else if (marker.kind == Marker::Kind::event) {
       emit(marker.event, emitted_);
     }
@@ -71,6 +73,12 @@ void RequestLog::close_session() {
     emit({.kind = EventKind::pool_end, .pool = trace.requests.index_of(session_)}, emitted_);
     session_ = PoolId{};
     kind_ = SessionKind::routed;
+  }
+}
+
+void RequestLog::retire(PoolId pool) {
+  if (users_.contains(pool)) {
+    emit({.kind = EventKind::pool_retire, .pool = trace.requests.index_of(pool)}, emitted_);
   }
 }
 

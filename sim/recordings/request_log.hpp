@@ -57,6 +57,9 @@ class RequestLog {
   /// `entries_until` entries.
   void release(PoolId pool, PoolMemory goes, std::size_t entries_until);
 
+  /// The MemPool of a pool that graphs still use is deleted.
+  void retire(PoolId pool);
+
   /// The pool of the open session, the default pool while none is.
   [[nodiscard]] PoolId session() const { return session_; }
 

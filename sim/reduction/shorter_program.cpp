@@ -83,9 +83,9 @@ Lifetimes lifetimes_of(const Program& program) {
 }
 
 bool is_of_pool(const Event& event, PoolIndex pool) {
-  const bool is_pool_call = event.kind == EventKind::pool_begin ||
-                            event.kind == EventKind::pool_end ||
-                            event.kind == EventKind::pool_release;
+  const bool is_pool_call =
+      event.kind == EventKind::pool_begin || event.kind == EventKind::pool_end ||
+      event.kind == EventKind::pool_retire || event.kind == EventKind::pool_release;
   return is_pool_call && event.pool == pool;
 }
 

@@ -8,8 +8,8 @@ namespace {
 /// Settings and pools are not part of what is compared between two periods.
 bool changes_rules(EventKind kind) {
   return kind == EventKind::pool_begin || kind == EventKind::pool_end ||
-         kind == EventKind::pool_release || kind == EventKind::set_settings ||
-         kind == EventKind::memory_limit;
+         kind == EventKind::pool_retire || kind == EventKind::pool_release ||
+         kind == EventKind::set_settings || kind == EventKind::memory_limit;
 }
 
 bool same_allocation(AllocationId earlier, AllocationId id, std::uint32_t shift) {

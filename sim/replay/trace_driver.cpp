@@ -57,6 +57,7 @@ AllocationStatus TraceDriver::apply(const Event& event) {
       break;
     case EventKind::pool_begin:
     case EventKind::pool_end:
+    case EventKind::pool_retire:
     case EventKind::pool_release:
       apply_pool(event);
       break;
@@ -91,6 +92,10 @@ void TraceDriver::free(AllocationId id) {
 
 void TraceDriver::apply_pool(const Event& event) {
   const PoolId pool = trace_->pools.at(event.pool);
+  if (event.kind == EventKind::pool_retire) {
+    allocator_->retire_pool(pool);
+    return;
+  }
   const PoolCall result =
       event.kind == EventKind::pool_begin
           ? allocator_->begin_pool(pool, pool_options_of(event.value), session_kind_of(event.value))

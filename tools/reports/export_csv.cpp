@@ -16,10 +16,10 @@ namespace highwater {
 namespace {
 
 std::string_view action_of(const OperationRow& row) {
-  constexpr std::array<std::string_view, 12> kNames{
-      "alloc",        "free",        "record_stream", "stream_done", "all_streams_done",
-      "empty_cache",  "reset_peaks", "pool_begin",    "pool_end",    "pool_release",
-      "set_settings", "memory_limit"};
+  constexpr std::array<std::string_view, 13> kNames{
+      "alloc",        "free",         "record_stream", "stream_done", "all_streams_done",
+      "empty_cache",  "reset_peaks",  "pool_begin",    "pool_end",    "pool_retire",
+      "pool_release", "set_settings", "memory_limit"};
   return row.status == AllocationStatus::out_of_memory
              ? "oom"
              : kNames.at(static_cast<std::size_t>(row.kind));

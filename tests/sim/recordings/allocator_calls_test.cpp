@@ -111,6 +111,35 @@ TEST_CASE("allocator calls: settings of run time are applied where they were",
   CHECK(count_of(derived, EventKind::phase) == 0);
 }
 
+TEST_CASE("allocator calls: a pool whose MemPool goes serves no other requests",
+          "[sim][derivation][allocator_calls]") {
+  RecordingBuilder builder = two_whole_blocks();
+  Recording recording = builder.take();
+  recording.annotations = {noted("allocator: pool 0,1 use_on_oom", 0),
+                           noted("allocator: retire 0,1", 4), noted("allocator: retire 0,9", 4),
+                           noted("allocator: retire 1", 4)};
+  const DerivedTrace derived = noted_requests(recording);
+  REQUIRE(count_of(derived, EventKind::pool_retire) == 1);
+  CHECK(derived.requests.events[3].kind == EventKind::pool_retire);
+}
+
+TEST_CASE("allocator calls: garbage that a capture collects under a threshold of run time",
+          "[sim][derivation][allocator_calls]") {
+  RecordingBuilder builder;
+  builder.segment_alloc(kGivenBack, 30_MiB).alloc(kGivenBack, 30_MiB).free(kGivenBack, 30_MiB);
+  builder.segment_free(kGivenBack, 30_MiB);
+  builder.segment_alloc(kTaken, 40_MiB)
+      .in_pool(kNotedPool)
+      .alloc(kTaken, 40_MiB)
+      .in_pool(kNotedPool);
+  Recording recording = builder.take();
+  recording.writer = {.oldest = "2.12", .newest = "2.12"};  // any session holds cached memory back
+  recording.annotations = {noted("allocator: noted exactly", 0)};
+  CHECK(count_of(noted_requests(recording), EventKind::empty_cache) == 1);
+  recording.annotations.push_back(noted("allocator: settings garbage_collection_threshold:0.5", 1));
+  CHECK(count_of(noted_requests(recording), EventKind::empty_cache) == 0);
+}
+
 TEST_CASE("allocator calls: a memory limit holds from where it was set",
           "[sim][derivation][allocator_calls]") {
   const DerivedTrace derived = noted_requests(

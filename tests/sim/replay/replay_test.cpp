@@ -19,6 +19,13 @@ ReplayOptions with(const std::string& conf, std::optional<Bytes> capacity = std:
   return options;
 }
 
+/// The release that has use_on_oom.
+ReplayOptions with_2_15(Bytes capacity) {
+  ReplayOptions options = with("", capacity);
+  options.version = &version_preset("2.15");
+  return options;
+}
+
 const char* const kSawtooth =
     "conf \n"
     "a 1 31457280 0\na 2 5242880 0\nf 1\na 3 36700160 0\nf 2\nf 3\n";
@@ -150,4 +157,12 @@ TEST_CASE("replay: a caller's limit replaces those of the program", "[sim][repla
   CHECK(replay(trace, options).counts.ooms == 0);
   options.memory_limit = 40_MiB;
   CHECK(replay(trace, options).counts.ooms == 1);
+}
+
+TEST_CASE("replay: a pool that is retired serves no other request", "[sim][replay]") {
+  const std::string begin = "conf \npool_begin 0,1 use_on_oom\na 1 31457280 0\nf 1\npool_end 0,1\n";
+  const std::string request = "a 2 20971520 0\n";
+  CHECK(replay(test::parse_text(begin + request), with_2_15(40_MiB)).counts.ooms == 0);
+  CHECK(replay(test::parse_text(begin + "pool_retire 0,1\n" + request), with_2_15(40_MiB))
+            .counts.ooms == 1);
 }

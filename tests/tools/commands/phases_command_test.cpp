@@ -70,8 +70,9 @@ TEST_CASE("phases: memory that runs out while waking is told with its phase", "[
   const PhasesFile file("cycles = 2\n" + kPrograms + kPhases);
   const CommandRun failed = run_line("phases " + file.path() + " --capacity 290MiB");
   CHECK(failed.code == ExitCode::ok);
-  CHECK_THAT(failed.out, Contains("DOES NOT FIT in 290.00 MiB: cycle 2, generate: 200.00 MiB are "
-                                  "asked for, 100.00 MiB of 100.00 MiB reserved are in use"));
+  CHECK_THAT(failed.out,
+             Contains("DOES NOT FIT in 290.00 MiB: cycle 2, generate (waking): 200.00 MiB are "
+                      "asked for, 100.00 MiB of 100.00 MiB reserved are in use"));
 }
 
 TEST_CASE("phases: the largest block is the one beside which all phases fit", "[cli][phases]") {

@@ -105,11 +105,17 @@ std::string place_words(const ShownRow& of) {
   return fmt::format("cycle {}, {}", cycle_number(of), phase_name(of));
 }
 
+std::string failed_place(const PhasesAnswer& answer) {
+  const PhaseRow& row = answer.rows.back();
+  return place_words({&answer, &row}) +
+         (row.ended == PhaseEnd::out_of_memory_waking ? kWaking : "");
+}
+
 std::string failure_words(const PhasesAnswer& answer) {
   const OutOfMemory& oom = answer.result.ooms.front().account;
   return fmt::format("{}: {} are asked for, {} of {} reserved are in use, {} are left",
-                     place_words({&answer, &answer.rows.back()}), to_iec(oom.requested),
-                     to_iec(oom.allocated), to_iec(oom.reserved), to_iec(oom.device_free));
+                     failed_place(answer), to_iec(oom.requested), to_iec(oom.allocated),
+                     to_iec(oom.reserved), to_iec(oom.device_free));
 }
 
 std::string found_words(const PhasesAnswer& answer) {
@@ -184,8 +190,8 @@ struct Members<ShownRow> {
       member<[](const ShownRow& of) { return of.row->peak; }>("peak", "the highest values of all"),
       member<[](const ShownRow& of) { return of.row->end; }>("end", "at its end"),
       member<live_of>("live_bytes", "asked for and held at its end, by program"),
-      member<[](const ShownRow& of) { return of.row->is_complete; }>("complete",
-                                                                     "false: memory ran out in it"),
+      member<[](const ShownRow& of) { return of.row->ended == PhaseEnd::complete; }>(
+          "complete", "false: memory ran out in it"),
   });
 };
 

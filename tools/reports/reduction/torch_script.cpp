@@ -279,6 +279,7 @@ class ScriptWriter {
                            python_text(trace_.tables.strings[event.text()]));
       case EventKind::memory_limit:
         return memory_limit(event);
+      case EventKind::pool_retire:  // its object stays, as others may need it
       case EventKind::reset_peaks:
       case EventKind::step:
       case EventKind::phase:

@@ -202,7 +202,10 @@ std::vector<PhaseRow> rows_of(const PhasedRun& run, const PhasedReplay& replayed
                     .peak = higher(waking.peak, own.peak),
                     .end = own.end});
   }
-  rows.back().is_complete = !replayed.peaks.out_of_memory;
+  if (replayed.peaks.out_of_memory) {
+    const bool was_waking = stretches.size() % 2 == 1;
+    rows.back().ended = was_waking ? PhaseEnd::out_of_memory_waking : PhaseEnd::out_of_memory;
+  }
   return rows;
 }
 

@@ -45,13 +45,16 @@ struct PhasesQuestion {
   std::optional<WantedBlock> wanted;
 };
 
+/// How far a phase came.
+enum class PhaseEnd : std::uint8_t { complete, out_of_memory_waking, out_of_memory };
+
 /// One phase of one cycle.
 struct PhaseRow {
   PhaseTurn turn;
   Usage waking;  ///< the highest values until all that wakes is there
   Usage peak;    ///< of the whole phase, waking included
   Usage end;
-  bool is_complete = true;  ///< false: it ran out of memory
+  PhaseEnd ended = PhaseEnd::complete;
 };
 
 struct PhasesAnswer {

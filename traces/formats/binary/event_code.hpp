@@ -10,7 +10,7 @@
 
 namespace highwater {
 
-inline constexpr std::array<EventKind, 15> kEventsByCode{EventKind::alloc,
+inline constexpr std::array<EventKind, 16> kEventsByCode{EventKind::alloc,
                                                          EventKind::free,
                                                          EventKind::record_stream,
                                                          EventKind::stream_done,
@@ -24,7 +24,8 @@ inline constexpr std::array<EventKind, 15> kEventsByCode{EventKind::alloc,
                                                          EventKind::step,
                                                          EventKind::phase,
                                                          EventKind::op,
-                                                         EventKind::memory_limit};
+                                                         EventKind::memory_limit,
+                                                         EventKind::pool_retire};
 
 inline std::uint8_t code_of(EventKind kind) {
   const auto* const found = std::ranges::find(kEventsByCode, kind);

@@ -7,7 +7,7 @@ namespace highwater {
 namespace {
 
 // The most frequent words come first, since the table is searched from the front.
-constexpr std::array<KeywordRow, 22> kKeywords{{
+constexpr std::array<KeywordRow, 23> kKeywords{{
     {"a", Keyword::a, "a ID SIZE STREAM [CATEGORY] [@STACK]"},
     {"f", Keyword::f, "f ID [@STACK]"},
     {"r", Keyword::r, "r ID STREAM [@STACK]"},
@@ -21,6 +21,7 @@ constexpr std::array<KeywordRow, 22> kKeywords{{
     {"pool_begin", Keyword::pool_begin,
      "pool_begin POOL [no_split] [use_on_oom] [capture] [@STACK]"},
     {"pool_end", Keyword::pool_end, "pool_end POOL [@STACK]"},
+    {"pool_retire", Keyword::pool_retire, "pool_retire POOL [@STACK]"},
     {"pool_release", Keyword::pool_release, "pool_release POOL [now] [@STACK]"},
     {"setconf", Keyword::setconf, "setconf STRING"},
     {"limit", Keyword::limit, "limit BYTES|none [@STACK]"},

@@ -22,6 +22,7 @@ enum class Keyword : std::uint8_t {
   p,
   pool_begin,
   pool_end,
+  pool_retire,
   pool_release,
   setconf,
   limit,

@@ -21,6 +21,7 @@
 //                       capture: a CUDA graph captures what is allocated in the session
 //     pool_end POOL / pool_release POOL [now]   now: what the pool has cached is returned at once,
 //                       not with the next release
+//     pool_retire POOL                          its torch.cuda.MemPool is deleted, graphs keep it
 //     setconf STRING                            the settings are changed at run time
 //     limit BYTES|none                          what the process may reserve from here on
 //

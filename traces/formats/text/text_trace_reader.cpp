@@ -149,6 +149,7 @@ class TextReader {
         break;
       case EventKind::pool_begin:
       case EventKind::pool_end:
+      case EventKind::pool_retire:
       case EventKind::pool_release:
         event.pool = pool();
         break;

@@ -103,6 +103,8 @@ class TextWriter {
         return;
       case EventKind::pool_end:
         return write_pool("pool_end", event);
+      case EventKind::pool_retire:
+        return write_pool("pool_retire", event);
       case EventKind::pool_release:
         write_pool("pool_release", event);
         return put("{}", event.value == 1 ? " now" : "");

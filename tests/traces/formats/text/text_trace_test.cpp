@@ -58,7 +58,7 @@ TEST_CASE("text_trace: every operation becomes its event", "[traces][text]") {
   const RequestTrace trace = parse_text(
       "a 0 512 7\na 1 0 3\nf 0\nr 1 7\ne 3\nE\nc\np\npool_begin 4\npool_end 4\n"
       "pool_release 0,9 now\npool_begin 0,9 no_split use_on_oom\nsetconf x:1\nlimit 99\nlimit "
-      "none\nstep 12\nphase "
+      "none\npool_retire 0,9\nstep 12\nphase "
       "forward\nop aten::mm (2)\n");
   const std::vector<Event> expected{
       {.value = 512, .allocation = AllocationId{0U}, .stream = StreamId{1U}},
@@ -78,6 +78,7 @@ TEST_CASE("text_trace: every operation becomes its event", "[traces][text]") {
       {.value = 0, .kind = EventKind::set_settings},
       {.value = 99, .kind = EventKind::memory_limit},
       {.value = kNoLimit, .kind = EventKind::memory_limit},
+      {.kind = EventKind::pool_retire, .pool = 1},
       {.value = 12, .kind = EventKind::step},
       {.value = 1, .kind = EventKind::phase},
       {.value = 2, .kind = EventKind::op},

@@ -109,6 +109,7 @@ class AllocatorCalls:
         def made(pool, allocator=None, use_on_oom=False, no_split=False, *more, **options):
             given = {"use_on_oom": use_on_oom, "no_split": no_split}
             make(pool, allocator, *more, **{name: value for name, value in given.items() if value}, **options)
+            pool._highwater_serves_others = use_on_oom
             words = " ".join(name for name in ("no_split", "use_on_oom") if given[name])
             if words:
                 self._note(f"pool {pool.id[0]},{pool.id[1]} {words}")
@@ -132,7 +133,7 @@ class PoolUsers:
         pool, graph = getattr(self._cuda, "MemPool", None), self._cuda.CUDAGraph
         if pool is not None:  # since 2.5
             _after(pool, "__init__", lambda made: self._users.update([tuple(made.id)]))
-            _before(pool, "__del__", lambda gone: self._drop(tuple(gone.id), " now"))
+            _before(pool, "__del__", self._delete)
         _after(graph, "capture_end", self._hold)
         for name in ("reset", "__del__"):
             _before(graph, name, self._let_go)
@@ -140,6 +141,11 @@ class PoolUsers:
     def _hold(self, graph):
         graph._highwater_pools = [tuple(pool) for pool in (graph.pools() if hasattr(graph, "pools") else [graph.pool()])]
         self._users.update(graph._highwater_pools)
+
+    def _delete(self, pool):
+        self._drop(tuple(pool.id), " now")
+        if self._users[tuple(pool.id)] and getattr(pool, "_highwater_serves_others", False):
+            self._note(f"retire {pool.id[0]},{pool.id[1]}")
 
     def _let_go(self, graph):
         for pool in graph.__dict__.pop("_highwater_pools", []):
