@@ -20,7 +20,7 @@ sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
     absent_store, allocator_calls, answers_text, autotuning, call_stacks, captures, cudnn_workspaces, deepspeed_gates, distributed,
-    fused_backward, host_weights, launchers, libraries, observed, phases, pipelines, places, progress, recorder,
+    fused_backward, host_weights, launchers, libraries, observed, phases, pipelines, places, pool_names, progress, recorder,
     required_releases, routing,
     settings, splits, status, stuck, valid_json)
 
@@ -477,6 +477,56 @@ class AllocatorCalls(unittest.TestCase):
         self.assertEqual(pools[1].given, (True, False))
         self.assertEqual([name for name, _ in self.noted()[0]],
                          ["allocator: device 1000", "allocator: noted exactly", "allocator: pool 0,7 use_on_oom", "allocator: pool 0,7 no_split"])
+
+
+class PoolNames(unittest.TestCase):
+    """Before 2.12 no entry names its pool."""
+
+    HISTORY = [{"action": action, "addr": address, "size": size, "stream": stream} for action, address, size, stream in (
+        ("segment_alloc", 100, 20, 0), ("alloc", 100, 10, 0),        # common
+        ("segment_alloc", 200, 20, 7), ("alloc", 200, 10, 7),        # captured on stream 7
+        ("segment_alloc", 300, 20, 0), ("alloc", 300, 10, 0),        # beside the capture
+        ("oom", 64, 99, 7), ("free_requested", 200, 10, 7),
+        ("segment_free", 200, 20, 7), ("segment_alloc", 190, 40, 7))]  # the capture is over
+
+    def names(self, version=(2, 6), more=()):
+        cuda = types.SimpleNamespace(CUDAGraph=object)
+        names = pool_names.PoolNames(types.SimpleNamespace(cuda=cuda, __version__=version), None)
+        moment = lambda *counts: places.Moment(0, counts)  # noqa: E731
+        names._sessions = [pool_names.Session((1, 0), 7, moment(1, 0, 0), moment(3, 1, 0)), *more]
+        snapshot = {"device_traces": [[dict(entry) for entry in self.HISTORY]]}
+        names.write(snapshot)
+        return [entry["pool_id"] for entry in snapshot["device_traces"][0]]
+
+    def test_segments_of_a_capture_belong_to_its_pool(self):
+        common, graphs = (0, 0), (1, 0)
+        self.assertEqual(self.names(), [common, common, graphs, graphs, common, common, graphs, graphs, graphs, common])
+
+    def test_of_two_sessions_the_older_serves_until_2_10(self):
+        every = pool_names.Session((0, 4), None, places.Moment(0, (1, 0, 0)), None)
+        self.assertEqual(self.names((2, 9), [every])[2:5], [(1, 0), (1, 0), (0, 4)])
+        self.assertEqual(self.names((2, 10), [every])[2:5], [(0, 4), (0, 4), (0, 4)])
+
+    def test_a_capture_that_failed_names_nothing(self):
+        broken = pool_names.Session(None, 0, places.Moment(0, (0, 0, 0)), None)
+        self.assertEqual(self.names(more=[broken])[:2], [(0, 0), (0, 0)])
+
+    def test_captures_and_pools_are_followed(self):
+        memory = types.SimpleNamespace(_cuda_beginAllocateToPool=lambda *_: None, _cuda_endAllocateCurrentStreamToPool=lambda *_: None)
+        graph = type("CUDAGraph", (), {"capture_begin": lambda self, *_: None, "capture_end": lambda self: None,
+                                       "pool": lambda self: [3, 0]})
+        stream = types.SimpleNamespace(cuda_stream=9)
+        cuda = types.SimpleNamespace(CUDAGraph=graph, memory=memory, current_stream=lambda: stream)
+        clock = types.SimpleNamespace(now=lambda: places.Moment(0, (0, 0, 0)))
+        names = pool_names.PoolNames(types.SimpleNamespace(cuda=cuda), clock)
+        names.start()
+        captured = graph()
+        captured.capture_begin("pool")
+        memory._cuda_beginAllocateToPool(0, (0, 2))
+        memory._cuda_endAllocateCurrentStreamToPool(0, (0, 2))
+        captured.capture_end()
+        self.assertEqual([(each.pool, each.stream, each.end is not None) for each in names._sessions],
+                         [((3, 0), 9, True), ((0, 2), None, True)])
 
 
 class Libraries(unittest.TestCase):

@@ -11,7 +11,7 @@ import threading
 
 from . import (
     allocator_calls, attributes, call_stacks, captures, cudnn, cudnn_workspaces, fused_backward, libraries, observed, phases, places,
-    progress, status, stuck, valid_json)
+    pool_names, progress, status, stuck, valid_json)
 
 
 class Recorder:
@@ -29,6 +29,7 @@ class Recorder:
         self._phases = None
         self._allocator_calls = None
         self._attributes = None
+        self._pool_names = None
         self._observer = None
         self._values = None
 
@@ -59,6 +60,9 @@ class Recorder:
         self._allocator_calls = allocator_calls.AllocatorCalls(torch, clock, settings)
         captures.mark(torch, clock, self._allocator_calls.marks)
         self._allocator_calls.start()
+        if pool_names.PoolNames.is_needed(torch):
+            self._pool_names = pool_names.PoolNames(torch, clock)
+            self._pool_names.start()
         if options.modules:
             self._attributes = attributes.Attributes(torch, clock)
             self._attributes.start()
@@ -189,6 +193,8 @@ class Recorder:
         phases.annotate(snapshot, self._phases.marks if self._phases else [])
         if self._allocator_calls:
             self._allocator_calls.write(snapshot)
+        if self._pool_names:
+            self._pool_names.write(snapshot)
         snapshot["torch_version"] = facts["torch"]  # PyTorch's own snapshots do not contain it
         described = json.loads(self._options.described)
         snapshot["highwater"] = {**described, **facts, **self._plan({**described, "cudnn": cudnn.counted(facts["cudnn"])})}
