@@ -47,9 +47,11 @@ bool releases_memory(RecordedAction action) {
   return action == RecordedAction::segment_free || action == RecordedAction::segment_unmap;
 }
 
-/// empty_cache waits for other streams and releases memory, and does nothing else.
+/// empty_cache waits for other streams and releases memory, and does nothing else. A snapshot may
+/// have been taken before it: notes have their place among the entries that are counted.
 bool may_be_of_empty_cache(RecordedAction action) {
-  return releases_memory(action) || action == RecordedAction::free_completed;
+  return releases_memory(action) || action == RecordedAction::free_completed ||
+         action == RecordedAction::snapshot;
 }
 
 class Derivation {
@@ -247,7 +249,8 @@ class Derivation {
   /// an empty_cache before it. Returns the streams that the allocation waited for; the others were
   /// done before it.
   std::vector<StreamId> settle_before_allocation(const RecordedEntry& entry) {
-    if (calls_.are_exact() && pending_.releases && is_last_free_open(entry)) {
+    const bool was_short = pending_.releases || entry.action == RecordedAction::oom;
+    if (calls_.are_exact() && was_short && is_last_free_open(entry)) {
       open_last_free();
     }
     if (calls_.are_exact() || !released_only_by_waiting(unexplained(), entry, *settings_)) {

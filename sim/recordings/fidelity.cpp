@@ -50,13 +50,6 @@ std::string describe(const MapSegment& segment) {
                      segment.owner.user, segment.stream.value(), describe_blocks(segment.blocks));
 }
 
-/// Whether whoever noted what the device has noted each limit of the process, too. A fraction among
-/// the settings is of the device's whole memory, which nobody notes.
-bool knows_limits(const DerivedTrace& derived) {
-  return derived.requests.header.capacity.has_value() &&
-         derived.requests.header.settings.find("per_process_memory_fraction") == std::string::npos;
-}
-
 class FidelityRun {
  public:
   FidelityRun(const RecordedDevice& device, const DerivedTrace& derived, const Settings& settings,
@@ -64,7 +57,7 @@ class FidelityRun {
       : device_(&device),
         derived_(&derived),
         observer_(observer),
-        answers_(device, knows_limits(derived) ? CollectionBy::limit : CollectionBy::recording),
+        answers_(device),
         allocator_(answers_, settings, version),
         driver_(derived.requests, allocator_),
         log_(driver_, observer == nullptr ? nullptr : observer->listener()) {
@@ -401,7 +394,7 @@ FidelityReplay replay_as_recorded(const RecordedDevice& device, const DerivedTra
   const auto run = [&](const Settings& under, StateObserver* watching) {
     return FidelityRun(device, derived, under, version, decisions, watching).run();
   };
-  if (settings.garbage_collection_threshold == 0 || knows_limits(derived)) {
+  if (settings.garbage_collection_threshold == 0) {
     return run(settings, observer);
   }
   // Garbage is collected only where a memory fraction was set, which most recordings do not show.

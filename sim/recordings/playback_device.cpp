@@ -200,9 +200,6 @@ bool PlaybackDevice::map(AddressRange range, Bytes) {
 /// were waited for, all cached memory went, and what collection had its part in makes no
 /// difference.
 std::optional<Bytes> PlaybackDevice::recorded_reclaim() const {
-  if (collection_ == CollectionBy::limit) {
-    return std::nullopt;
-  }
   Bytes reclaimed;
   for (const Answer& answer : answers_) {
     const RecordedEntry& recorded = entry(answer);

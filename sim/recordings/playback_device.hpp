@@ -17,17 +17,9 @@
 
 namespace highwater {
 
-/// What garbage collection goes by.
-enum class CollectionBy : std::uint8_t {
-  recording,  ///< what it collected, as the recording shows
-  limit       ///< the limit of the process, which the recording notes
-};
-
 class PlaybackDevice : public Device {
  public:
-  explicit PlaybackDevice(const RecordedDevice& recording,
-                          CollectionBy collection = CollectionBy::recording)
-      : recording_(&recording), collection_(collection) {}
+  explicit PlaybackDevice(const RecordedDevice& recording) : recording_(&recording) {}
 
   /// Begins the operation that accounts for `entries`.
   void begin(EntryRange entries);
@@ -84,7 +76,6 @@ class PlaybackDevice : public Device {
   Address make_up(Bytes size);
 
   const RecordedDevice* recording_;
-  CollectionBy collection_;
   std::size_t begin_ = 0;            ///< of the operation's entries
   std::map<Address, Address> held_;  ///< begin and end of each range
   std::vector<Answer> answers_;      ///< segment and oom entries of the operation, in order

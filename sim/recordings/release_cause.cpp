@@ -25,6 +25,15 @@ bool serves(Bytes segment, Bytes rounded, const Settings& settings) {
              : segment < rounded + settings.max_non_split_rounding_size;
 }
 
+/// Whether the search would have found the block that was freed last.
+bool would_have_served(const RecordedEntry& freed, Bytes rounded, const RecordedEntry& allocation,
+                       const Settings& settings) {
+  const Bytes size = round_size(freed.size, settings);
+  const bool was_in_reach = freed.stream == allocation.stream && freed.pool == allocation.pool &&
+                            pool_kind(size) == pool_kind(rounded);
+  return was_in_reach && size >= rounded && size < settings.max_split_size;
+}
+
 }  // namespace
 
 bool leaves_rim(const EntriesBefore& released, const RecordedEntry& allocation,
@@ -39,6 +48,9 @@ bool leaves_rim(const EntriesBefore& released, const RecordedEntry& allocation,
 bool was_waited_for(const EntriesBefore& released, const RecordedEntry& freed,
                     const RecordedEntry& allocation, const Settings& settings) {
   const Bytes rounded = round_size(allocation.size, settings);
+  if (would_have_served(freed, rounded, allocation, settings)) {
+    return true;
+  }
   return any_of(released, [&](const RecordedEntry& entry) {
     if (entry.stream != allocation.stream || entry.pool != allocation.pool ||
         freed.stream != allocation.stream) {
@@ -58,11 +70,12 @@ bool released_only_by_waiting(const EntriesBefore& released, const RecordedEntry
   const bool collects = settings.garbage_collection_threshold > 0;
   const Bytes rounded = round_size(allocation.size, settings);
   return any_of(released, [&](const RecordedEntry& entry) {
-    const bool is_same_stream = entry.stream == allocation.stream;
-    const bool is_oversize = entry.size >= settings.max_split_size && is_same_stream;
+    // A cached block of another stream, or of another pool, is none that the search looked at.
+    const bool was_in_reach = entry.stream == allocation.stream && entry.pool == allocation.pool;
+    const bool is_oversize = entry.size >= settings.max_split_size && was_in_reach;
     return entry.action == RecordedAction::segment_free &&
            (entry.size == kSmallBuffer || (!collects && !is_oversize) ||
-            (is_same_stream && serves(entry.size, rounded, settings)));
+            (was_in_reach && serves(entry.size, rounded, settings)));
   });
 }
 

@@ -111,6 +111,38 @@ TEST_CASE("allocator calls: settings of run time are applied where they were",
   CHECK(count_of(derived, EventKind::phase) == 0);
 }
 
+TEST_CASE("allocator calls: a block that would have served what took new memory was waited for",
+          "[sim][derivation][allocator_calls]") {
+  const Bytes asked = GENERATE(3_MiB, 6_MiB);
+  RecordingBuilder builder;
+  builder.segment_alloc(kGivenBack, 30_MiB).alloc(kGivenBack, 30_MiB).free(kGivenBack, 30_MiB);
+  builder.segment_alloc(kWhole, 20_MiB).alloc(kWhole, 5_MiB).alloc(kWhole + 0x500000, 4_MiB);
+  builder.free(kWhole, 5_MiB).segment_free(kGivenBack, 30_MiB);
+  builder.segment_alloc(kTaken, 20_MiB).alloc(kTaken, asked);
+  Recording recording = builder.take();
+  recording.annotations = {noted("allocator: noted exactly", 0)};
+  const bool would_have_served = asked == 3_MiB;
+  CHECK(count_of(noted_requests(recording), EventKind::record_stream) ==
+        (would_have_served ? 1 : 0));
+}
+
+TEST_CASE("allocator calls: a snapshot before an empty_cache does not hide what that released",
+          "[sim][derivation][allocator_calls]") {
+  RecordingBuilder builder;
+  builder.segment_alloc(kGivenBack, 30_MiB).alloc(kGivenBack, 30_MiB).free(kGivenBack, 30_MiB);
+  builder.entry(RecordedAction::snapshot, 0, 0_B).segment_free(kGivenBack, 30_MiB);
+  builder.segment_alloc(kTaken, 40_MiB).alloc(kTaken, 40_MiB);
+  builder.final_segment(kTaken, {{40_MiB, BlockState::active_allocated}});
+  Recording recording = builder.take();
+  recording.annotations = {noted("allocator: noted exactly", 0), noted("allocator: empty_cache", 4),
+                           noted("allocator: done", 6)};
+  const DerivedTrace derived = noted_requests(recording);
+  CHECK(count_of(derived, EventKind::empty_cache) == 1);
+  const FidelityReplay replayed = replay_as_recorded(recording.devices.front(), derived, {},
+                                                     version_preset("2.15"), DecisionDetail::none);
+  CHECK(replayed.fidelity.is_perfect());
+}
+
 TEST_CASE("allocator calls: a pool whose MemPool goes serves no other requests",
           "[sim][derivation][allocator_calls]") {
   RecordingBuilder builder = two_whole_blocks();
