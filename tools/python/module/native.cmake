@@ -19,9 +19,7 @@ target_link_libraries(highwater_native PRIVATE
 target_compile_definitions(highwater_native PRIVATE HIGHWATER_VERSION="${PROJECT_VERSION}")
 # Nothing but the module's entry is seen outside, so that it never meets another library's Boost.
 target_link_options(highwater_native PRIVATE -Wl,--exclude-libs,ALL)
-if(HIGHWATER_STATIC)
-  target_sources(highwater_native PRIVATE threads.cpp ${PROJECT_SOURCE_DIR}/tools/build/old_glibc.cpp)
-endif()
+highwater_shipped(highwater_native)
 set_target_properties(highwater_native PROPERTIES
   OUTPUT_NAME _native LIBRARY_OUTPUT_DIRECTORY ${package})
 add_dependencies(highwater_native highwater_package)
