@@ -3,8 +3,8 @@
 
 BUILD is the build folder of a wheel (build/wheel). Which files went into the program and the module is asked of ninja,
 headers included, and whose they are of dpkg and of Python's packages; licences.json, beside this file, says under which
-licence each is. A package that it lacks is an error, so that nothing is linked in unlisted. What only describes an interface
-(the headers of glibc, Linux and Python) is not part of the wheel, and is left out.
+licence each is. A package that it lacks is an error, so that nothing is linked in unlisted. What it leaves out is no part of the
+wheel: headers that describe an interface, above all.
 
 The list is a CycloneDX 1.5 document. SOURCE_DATE_EPOCH is its time, and it is the same whenever its contents are.
 """
@@ -34,7 +34,8 @@ def output_of(*words):
 def files_read(build):
     """Every file outside of the project that compiler, linker and embedding read for the wheel."""
     inputs = output_of("ninja", "-C", build, "-t", "inputs", *TARGETS).splitlines()
-    headers = [line.strip() for line in output_of("ninja", "-C", build, "-t", "deps").splitlines() if line.startswith("    ")]
+    objects = [name for name in inputs if name.endswith(".o")]
+    headers = [line.strip() for line in output_of("ninja", "-C", build, "-t", "deps", *objects).splitlines() if line.startswith("    ")]
     return {os.path.realpath(Path(build, name)) for name in (*inputs, *headers) if Path(build, name).is_file()}
 
 
@@ -53,11 +54,13 @@ def debian_packages(files):
 
 def python_packages(files):
     """The same of packages of pip: those with a header among `files`."""
-    owners = set()
+    found = {}
     for file in files:
-        found = re.search(r"/(?:site|dist)-packages/([^/]+)/", file)
-        owners |= {found[1]} if found and file.endswith((".h", ".hpp")) else set()
-    return {name: (name, importlib.metadata.version(name)) for name in owners}
+        folders = re.fullmatch(r"(.*/(?:site|dist)-packages)/([^/]+)/.*\.(?:h|hpp)", file)
+        if folders and folders[2] not in found:
+            [owner] = importlib.metadata.distributions(name=folders[2], path=[folders[1]])
+            found[folders[2]] = (folders[2], owner.version)
+    return found
 
 
 def component(row, package, version, kind):
@@ -74,7 +77,7 @@ def components(packages, licences, kind):
         row = next((each for each in licences["embedded"] if re.fullmatch(each["source"], source)), None)
         if row:
             parts.append(component(row, package, version, kind))
-        elif not any(re.fullmatch(pattern, source) for pattern in licences["interfaces"]):
+        elif not any(re.fullmatch(pattern, source) for pattern in licences["left_out"]):
             raise Unlisted(f"{package} {version} (source package {source}) goes into the wheel; "
                            f"give it a row with its licence in {LICENCES.name}")
     return parts
