@@ -2,18 +2,23 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <ostream>
 
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/commands/commands.hpp"
 #include "tools/files/trace_output.hpp"
 #include "tools/options/memory_options.hpp"
 #include "tools/options/output_option.hpp"
 #include "tools/options/workload_options.hpp"
-#include "tools/reports/export_csv.hpp"
-#include "tools/reports/export_perfetto.hpp"
+#include "tools/reports/exports/export_csv.hpp"
+#include "tools/reports/exports/export_database.hpp"
+#include "tools/reports/exports/export_perfetto.hpp"
+#include "tools/reports/exports/export_pprof.hpp"
+#include "tools/reports/exports/export_speedscope.hpp"
 #include "tools/reports/replay_report.hpp"
 #include "tools/studies/runs/observed_run.hpp"
 #include "tools/studies/runs/workload_request.hpp"
@@ -30,7 +35,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-enum class ExportFormat { snapshot, perfetto, csv, folded };
+enum class ExportFormat { snapshot, perfetto, csv, sqlite, folded, pprof, speedscope };
 
 struct FormatName {
   std::string_view name;
@@ -38,12 +43,27 @@ struct FormatName {
   std::array<std::string_view, 2> endings;
 };
 
-constexpr std::array<FormatName, 4> kFormats{{
+/// Of two endings that a name has, the first counts.
+constexpr std::array<FormatName, 7> kFormats{{
     {"snapshot", ExportFormat::snapshot, {".pickle", ".pkl"}},
+    {"speedscope", ExportFormat::speedscope, {".speedscope.json", ".speedscope"}},
     {"perfetto", ExportFormat::perfetto, {".json", ".perfetto"}},
     {"csv", ExportFormat::csv, {".csv", ".csv"}},
+    {"sqlite", ExportFormat::sqlite, {".sqlite", ".db"}},
     {"folded", ExportFormat::folded, {".folded", ".txt"}},
+    {"pprof", ExportFormat::pprof, {".pb", ".pprof"}},
 }};
+
+/// Those that show one moment.
+constexpr std::array kProfiles{ExportFormat::folded, ExportFormat::pprof, ExportFormat::speedscope};
+
+std::string format_names() {
+  std::vector<std::string_view> names;
+  std::ranges::transform(kFormats, std::back_inserter(names), &FormatName::name);
+  const std::string_view last = names.back();
+  names.pop_back();
+  return fmt::format("{} or {}", fmt::join(names, ", "), last);
+}
 
 struct ExportCommand {
   WorkloadRequest workload;
@@ -56,14 +76,13 @@ OptionParser export_options() {
   OptionParser parser(command("export"));
   const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
   parser.add()("to", text("FORMAT"),
-               "snapshot (PyTorch's memory_viz and this program), perfetto (ui.perfetto.dev, "
-               "chrome://tracing), csv (a row per operation) or folded (stacks for flame graphs); "
-               "default: by the extension of --output")(
+               "snapshot (PyTorch's memory_viz), perfetto (ui.perfetto.dev), csv or sqlite "
+               "(operations), folded (flame graphs), pprof or speedscope; default: by the "
+               "extension of --output")(
       "output,o", output_value("PATH"),
       "the file to write; compressed if it ends in .gz, .xz or .zst; - is standard output")(
       "at", text("MOMENT"),
-      "folded: live bytes at the peak (default), at the end, or after operation number N (as "
-      "numbered in csv)");
+      "folded, pprof, speedscope: peak (default), end, or after operation N (see csv)");
   add_workload_options(parser);
   return parser;
 }
@@ -75,8 +94,8 @@ ExportFormat format_by_ending(const std::string& output) {
       return known.format;
     }
   }
-  throw UsageError(fmt::format(
-      "--output {}: unknown file extension; give --to snapshot, perfetto, csv or folded", output));
+  throw UsageError(
+      fmt::format("--output {}: unknown file extension; give --to {}", output, format_names()));
 }
 
 ExportFormat read_format(const po::variables_map& values, const std::string& output) {
@@ -86,8 +105,7 @@ ExportFormat read_format(const po::variables_map& values, const std::string& out
   }
   const auto* const found = std::ranges::find(kFormats, *name, &FormatName::name);
   if (found == kFormats.end()) {
-    throw UsageError(
-        fmt::format("--to {}: unknown format; use snapshot, perfetto, csv or folded", *name));
+    throw UsageError(fmt::format("--to {}: unknown format; use {}", *name, format_names()));
   }
   return found->format;
 }
@@ -120,8 +138,8 @@ ExportCommand parse_export(const Arguments& arguments) {
   });
   collect_problems(problems, [&] {
     result.moment = read_moment(text_option(values, "at").value_or("peak"));
-    if (values.contains("at") && result.format != ExportFormat::folded) {
-      throw UsageError("--at applies only to --to folded; omit it");
+    if (values.contains("at") && std::ranges::find(kProfiles, result.format) == kProfiles.end()) {
+      throw UsageError("--at applies only to --to folded, pprof and speedscope; omit it");
     }
   });
   result.workload = read_workload_options(values, std::move(problems));
@@ -153,8 +171,17 @@ std::string write_as(const ExportCommand& command, const ObservedRuns& runs, Byt
     case ExportFormat::csv:
       write_operations_csv(runs, sink);
       return "a row per operation";
+    case ExportFormat::sqlite:
+      write_operations_database(runs, sink);
+      return "a row per operation, with stacks and frames";
     case ExportFormat::folded:
       return fmt::format("{} live", to_iec(write_folded_stacks(runs, command.moment, sink)));
+    case ExportFormat::pprof:
+      return fmt::format("{} live; open it with go tool pprof -http=: {}",
+                         to_iec(write_pprof(runs, command.moment, sink)), command.output);
+    case ExportFormat::speedscope:
+      return fmt::format("{} live; open it in speedscope.app",
+                         to_iec(write_speedscope(runs, command.moment, sink)));
   }
   return "";
 }

@@ -2,11 +2,15 @@
 
     check_export.py snapshot FILE   under an unpickler that refuses every class and function
     check_export.py perfetto FILE   against the rules of the Trace Event Format
+    check_export.py pprof FILE      decoded by the rules of protocol buffers and of profile.proto
+    check_export.py speedscope FILE against what speedscope's schema asks of sampled profiles
+    check_export.py sqlite FILE     asked by Python's own SQLite
 """
 import gzip
 import json
 import pickle
 import pickletools
+import sqlite3
 import sys
 
 # What the reader of PyTorch's viewer knows (torch/utils/viz/MemoryViz.js).
@@ -139,6 +143,102 @@ def check_perfetto(path):
     }
 
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def fields_of(data):
+    """{number: [values]} of one message; what is length-delimited stays bytes."""
+    fields, at = {}, 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        value, at = varint(data, at)
+        if tag & 7 == 2:
+            assert at + value <= len(data)
+            value, at = data[at:at + value], at + value
+        else:
+            assert tag & 7 == 0
+        fields.setdefault(tag >> 3, []).append(value)
+    return fields
+
+
+def packed(data):
+    values, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        values.append(value)
+    return values
+
+
+def number(fields, key):
+    return fields.get(key, [0])[0]
+
+
+def check_pprof(path):
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rb") as file:
+        profile = fields_of(file.read())
+    assert set(profile) <= {1, 2, 4, 5, 6, 14}
+    strings = [text.decode("utf-8") for text in profile[6]]
+    assert strings[0] == ""
+    functions = {number(f, 1): (strings[number(f, 2)], strings[number(f, 4)]) for f in map(fields_of, profile.get(5, []))}
+    locations = {}
+    for location in map(fields_of, profile.get(4, [])):
+        [line] = map(fields_of, location[4])
+        locations[number(location, 1)] = [*functions[number(line, 1)], number(line, 2)]
+    assert 0 not in functions and 0 not in locations
+    samples = []
+    for sample in map(fields_of, profile.get(2, [])):
+        labels = {strings[number(label, 1)]: number(label, 3) for label in map(fields_of, sample.get(3, []))}
+        stack = [locations[each] for each in packed(sample[1][0])]
+        samples.append({"stack": stack[::-1], "values": packed(sample[2][0]), "labels": labels})
+    types = [[strings[number(t, 1)], strings[number(t, 2)]] for t in map(fields_of, profile[1])]
+    assert all(len(sample["values"]) == len(types) for sample in samples)
+    return {"types": types, "default": strings[number(profile, 14)], "samples": samples}
+
+
+def check_speedscope(path):
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    assert content["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    frames = content["shared"]["frames"]
+    for frame in frames:
+        assert isinstance(frame["name"], str) and set(frame) <= {"name", "file", "line", "col"}
+    profiles = {}
+    for profile in content["profiles"]:
+        assert set(profile) == {"type", "name", "unit", "startValue", "endValue", "samples", "weights"}
+        assert profile["type"] == "sampled" and profile["unit"] == "bytes"
+        assert len(profile["samples"]) == len(profile["weights"])
+        assert profile["endValue"] - profile["startValue"] == sum(profile["weights"])
+        profiles[profile["name"]] = [
+            {"stack": [[frames[place].get(key) for key in ("name", "file", "line")] for place in stack], "bytes": weight}
+            for stack, weight in zip(profile["samples"], profile["weights"])]
+    assert 0 <= content["activeProfileIndex"] < len(profiles)
+    return {"profiles": profiles}
+
+
+def check_sqlite(path):
+    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    assert database.execute("pragma integrity_check").fetchall() == [("ok",)]
+    assert not database.execute("select 1 from operations where stack_id is not null and stack_id not in (select stack_id from stacks)").fetchall()
+    assert not database.execute("select 1 from stacks where depth != (select count(*) from frames where frames.stack_id = stacks.stack_id)").fetchall()
+    [peak] = database.execute("select max(reserved), max(allocated), max(requested), count(*) from operations").fetchall()
+    by_site = database.execute("select site, sum(bytes) from operations join stacks using (stack_id) where action = 'alloc' "
+                               "group by site order by 2 desc").fetchall()
+    frames = database.execute("select stack_id, place, function, file, line from frames order by 1, 2").fetchall()
+    actions = dict(database.execute("select action, count(*) from operations group by action"))
+    return {"peak": dict(zip(("reserved", "allocated", "requested", "operations"), peak)), "by_site": by_site,
+            "frames": frames, "actions": actions}
+
+
+CHECKS = {"snapshot": check_snapshot, "perfetto": check_perfetto, "pprof": check_pprof, "speedscope": check_speedscope,
+          "sqlite": check_sqlite}
+
 if __name__ == "__main__":
     kind, name = sys.argv[1:]
-    print(json.dumps({"snapshot": check_snapshot, "perfetto": check_perfetto}[kind](name)))
+    print(json.dumps(CHECKS[kind](name)))

@@ -158,14 +158,20 @@ TEST_CASE("export: a Chrome trace keeps the rules of its format and every peak",
   }
 }
 
+namespace {
+
 // Worked out by hand: 1 MiB and 3 MiB live together, then 2 MiB is left.
+constexpr const char* kByHand =
+    "conf \nframe 0 8 main.py\tmain\nframe 1 42 model.py\tforward; deep\n"
+    "stack 0 0\nstack 1 1 0\nstep 1\n"
+    "a x 1048576 0 @0\na y 3145728 0 @1\nf x\nf y\na z 2097152 0 @1\n";
+
+}  // namespace
+
 TEST_CASE("export: csv and folded stacks of a trace written by hand", "[cli][export]") {
   const TempDir folder;
   const std::string trace = (folder / "hand.trace").string();
-  write_file(trace,
-             "conf \nframe 0 8 main.py\tmain\nframe 1 42 model.py\tforward; deep\n"
-             "stack 0 0\nstack 1 1 0\nstep 1\n"
-             "a x 1048576 0 @0\na y 3145728 0 @1\nf x\nf y\na z 2097152 0 @1\n");
+  write_file(trace, kByHand);
   const std::string folded = (folder / "hand.folded").string();
   succeed("export " + trace + " --output " + folded);
   CHECK(read_file(folded) ==
@@ -192,6 +198,93 @@ TEST_CASE("export: csv and folded stacks of a trace written by hand", "[cli][exp
   std::getline(lines, line);
   CHECK(line ==
         "0,2,free,x,1048576,0,0x7f0000000000,23068672,3145728,3145728,3145728,1,,main.py:8 main");
+}
+
+TEST_CASE("export: profiles of a trace written by hand, read by Python", "[cli][export]") {
+  const TempDir folder;
+  const std::string trace = (folder / "hand.trace").string();
+  write_file(trace, kByHand);
+  const std::string pprof = (folder / "hand.pb.gz").string();
+  const std::string speedscope = (folder / "hand.speedscope.json").string();
+  const std::string at_end = (folder / "end.pb").string();
+  succeed("export " + trace + " --output " + pprof);
+  succeed("export " + trace + " --at end --output " + at_end);
+  succeed("export " + trace + " --output " + speedscope);
+  const std::string main = R"(["main","main.py",8])";
+  const std::string deep = R"(["forward; deep","model.py",42])";
+  const auto profile = python_check("pprof", pprof);
+  if (!profile) {
+    return;
+  }
+  CHECK(profile->at("types") ==
+        boost::json::parse(R"([["alloc_objects","count"],["alloc_space","bytes"],)"
+                           R"(["inuse_objects","count"],["inuse_space","bytes"]])"));
+  CHECK(profile->at("default") == "inuse_space");
+  const auto samples = [&](const std::string& first, const std::string& second) {
+    return boost::json::parse(R"([{"stack":[)" + main + R"(],"values":)" + first +
+                              R"(,"labels":{}},{"stack":[)" + main + "," + deep + R"(],"values":)" +
+                              second + R"(,"labels":{}}])");
+  };
+  CHECK(profile->at("samples") == samples("[1,1048576,1,1048576]", "[2,5242880,1,3145728]"));
+  CHECK(python_check("pprof", at_end)->at("samples") ==
+        samples("[1,1048576,0,0]", "[2,5242880,1,2097152]"));
+  CHECK(python_check("speedscope", speedscope)->at("profiles") ==
+        boost::json::parse(
+            R"({"device 0: live at the peak":[{"stack":[)" + main +
+            R"(],"bytes":1048576},{"stack":[)" + main + "," + deep +
+            R"(],"bytes":3145728}],"device 0: allocated in the whole run":[{"stack":[)" + main +
+            R"(],"bytes":1048576},{"stack":[)" + main + "," + deep + R"(],"bytes":5242880}]})"));
+}
+
+TEST_CASE("export: a profile of a recording holds what its folded stacks hold", "[cli][export]") {
+  const TempDir folder;
+  const std::string file = kRecorded + "gpt2-fp32-emptycache.hwt.xz";
+  const std::string pprof = (folder / "run.pb").string();
+  const std::string folded = (folder / "run.folded").string();
+  succeed("export " + file + " --output " + pprof);
+  succeed("export " + file + " --output " + folded);
+  std::uint64_t lines = 0;
+  std::istringstream text(read_file(folded));
+  for (std::string line; std::getline(text, line);) {
+    lines += std::stoull(line.substr(line.rfind(' ')));
+  }
+  if (const auto profile = python_check("pprof", pprof)) {
+    std::uint64_t live = 0;
+    for (const auto& sample : profile->at("samples").as_array()) {
+      live += sample.at("values").at(3).to_number<std::uint64_t>();
+    }
+    CHECK(live == lines);
+    CHECK(live == number(replay_of(file), "peak", "requested_bytes"));
+  }
+}
+
+TEST_CASE("export: a database holds the operations of csv", "[cli][export]") {
+  const TempDir folder;
+  const std::string trace = (folder / "hand.trace").string();
+  const std::string database = (folder / "run.sqlite").string();
+  write_file(trace, kByHand);
+  succeed("export " + trace + " --output " + database);
+  const auto by_hand = python_check("sqlite", database);
+  if (!by_hand) {
+    return;
+  }
+  CHECK(
+      by_hand->at("by_site") ==
+      boost::json::parse(R"([["model.py:42 forward; deep",5242880],["main.py:8 main",1048576]])"));
+  CHECK(by_hand->at("frames") ==
+        boost::json::parse(R"([[1,0,"main","main.py",8],[2,0,"forward; deep","model.py",42],)"
+                           R"([2,1,"main","main.py",8]])"));
+  CHECK(by_hand->at("actions") == boost::json::parse(R"({"alloc":3,"free":2})"));
+
+  const std::string file = kRecorded + "gpt2-fp32-varlen-capacity2700.hwt.xz";
+  succeed("export " + file + " --output " + database);
+  const auto recorded = python_check("sqlite", database);
+  const auto expected = replay_of(file);
+  for (const auto* key : {"reserved", "allocated", "requested"}) {
+    CAPTURE(key);
+    CHECK(number(*recorded, "peak", key) == number(expected, "peak", std::string(key) + "_bytes"));
+  }
+  CHECK(number(*recorded, "actions", "oom") == number(expected, "counts", "ooms"));
 }
 
 TEST_CASE("export: what cannot be written is refused, and nothing is left behind",

@@ -3,8 +3,6 @@
 //   ranks(id, file, rank, device, peak_reserved_bytes, ...)     the columns of the JSON
 //   held(rank_id, kind, name, bytes)                            at the highest live bytes
 //   differences(rank_id, kind, name, bytes, usual_bytes)        of outliers
-//
-// It is made in memory and written as one file, so that a file is whole or not there.
 #pragma once
 
 #include "tools/studies/scan/scan_run.hpp"

@@ -1,4 +1,4 @@
-#include "tools/reports/export_perfetto.hpp"
+#include "tools/reports/exports/export_perfetto.hpp"
 
 #include <algorithm>
 #include <array>
