@@ -8,6 +8,7 @@
 # allocator library is then timed as well, over the fake CUDA libraries. Neither Python nor the rest
 # of PyTorch takes part.
 set -euo pipefail
+export HIGHWATER_CONFIG=  # no defaults of whoever runs this
 
 fail() {
   echo "tools/bench.sh: $1" >&2

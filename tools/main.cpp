@@ -1,6 +1,7 @@
 #include <iostream>
 #include <malloc.h>
 
+#include "tools/program/defaults_file.hpp"
 #include "tools/program/launched_program.hpp"
 #include "tools/text/standard_streams.hpp"
 #include "traces/formats/bytes/temporary_file.hpp"
@@ -38,7 +39,7 @@ bool is_search(const highwater::Arguments& arguments) {
 
 int main(int argc, char** argv) {
   try {
-    const highwater::Arguments arguments(argv + 1, argv + argc);
+    const highwater::Arguments arguments = highwater::choose_defaults_file({argv + 1, argv + argc});
     if (is_search(arguments)) {
       keep_large_blocks();
     } else {

@@ -3,6 +3,7 @@
 # recorded run.
 #   tools/quickstart.sh --mpi   also what mpirun needs (tools/docs/fleet.md)
 set -euo pipefail
+export HIGHWATER_CONFIG=  # no defaults of whoever runs this
 cd "$(dirname "$0")/.."
 
 packages=()

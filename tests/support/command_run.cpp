@@ -27,16 +27,6 @@ CommandRun run_line(const std::string& line) {
   return run(words(line));
 }
 
-std::vector<OptionSummary> options_of(const Command& command) {
-  std::ostringstream out;
-  try {
-    command.run({"--help"}, out);
-  } catch (const HelpRequested& help) {
-    return help.options;
-  }
-  return {};
-}
-
 boost::json::object json_of(const std::string& line) {
   const CommandRun result = run_line(line + " --format json");
   CAPTURE(line, result.err);

@@ -26,9 +26,6 @@ Arguments words(const std::string& line);
 /// The same for the words of `line`.
 CommandRun run_line(const std::string& line);
 
-/// All options of `command`, as its help lists them.
-std::vector<OptionSummary> options_of(const Command& command);
-
 /// What `line` prints with --format json; a test failure if it does not succeed.
 boost::json::object json_of(const std::string& line);
 

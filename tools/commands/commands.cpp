@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -169,7 +170,8 @@ std::string overview() {
   text +=
       "\nExit codes: 0 success, 1 budget exceeded or comparison failed, 2 wrong usage, 3 bad input "
       "or\nunwritable output, 4 internal error.\n'highwater help COMMAND' shows a command's "
-      "options.\n";
+      "options.\nDefaults of your own: ~/.config/highwater/config.toml; --no-config leaves them "
+      "out.\n";
   return text;
 }
 
@@ -206,6 +208,16 @@ const Command& command(std::string_view name) {
                     meant ? "did you mean '" + *meant + "'?" : "see highwater --help"));
   }
   return *found;
+}
+
+std::vector<OptionSummary> options_of(const Command& command) {
+  std::ostringstream nothing;
+  try {
+    command.run({"--help"}, nothing);
+  } catch (const HelpRequested& help) {
+    return help.options;
+  }
+  return {};
 }
 
 ExitCode run_command(const Arguments& arguments, std::ostream& out) {

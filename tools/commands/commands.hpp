@@ -9,6 +9,9 @@ namespace highwater {
 
 std::span<const Command> commands();
 
+/// All but the positional ones: what --help lists.
+std::vector<OptionSummary> options_of(const Command& command);
+
 /// Runs `arguments[0]` with the rest. @throws UsageError for an unknown command.
 ExitCode run_command(const Arguments& arguments, std::ostream& out);
 

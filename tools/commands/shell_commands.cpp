@@ -1,6 +1,5 @@
 // highwater completion, highwater manual: the words of the command line, for shells and for man.
 #include <ostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,17 +11,6 @@
 
 namespace highwater {
 namespace {
-
-/// A command's options are known once it is asked for --help.
-std::vector<OptionSummary> options_of(const Command& command) {
-  std::ostringstream nothing;
-  try {
-    command.run({"--help"}, nothing);
-  } catch (const HelpRequested& help) {
-    return help.options;
-  }
-  return {};
-}
 
 std::vector<CommandWords> all_commands() {
   std::vector<CommandWords> all;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/options/defaults/default_words.hpp"
 #include "tools/options/installed_release.hpp"
 #include "tools/options/output_option.hpp"
 #include "tools/options/part_words.hpp"
@@ -162,6 +163,7 @@ po::variables_map OptionParser::parse(const Arguments& arguments) const {
     find_installed_releases(parsed);
     po::store(parsed, values);
     add_source(parsed, values);
+    add_defaults(values);
     po::notify(values);
   } catch (const po::unknown_option& error) {
     throw UsageError(complaint_about(error.get_option_name()));
@@ -232,6 +234,22 @@ void OptionParser::add_source(const po::parsed_options& given, po::variables_map
   }
   po::store(found, values);
   keep_earlier_run(earlier_run(sources, given_words(given)), values);
+}
+
+void OptionParser::add_defaults(po::variables_map& values) const {
+  po::parsed_options found(&options_);
+  for (const DefaultWord& word : default_words_beside(values, command_->name)) {
+    if (!takes_from_source(word.option, values)) {
+      continue;
+    }
+    const bool has_value = options_.find(word.option, false).semantic()->max_tokens() > 0;
+    if (has_value || word.values.front() != "false") {
+      found.options.emplace_back(word.option, has_value ? word.values : std::vector<std::string>{});
+      note_taken(word);
+    }
+  }
+  find_installed_releases(found);
+  po::store(found, values);
 }
 
 std::string OptionParser::complaint_about(const std::string& text) const {

@@ -134,6 +134,8 @@ class OptionParser {
   /// Adds what --from has found to what was given.
   void add_source(const boost::program_options::parsed_options& given,
                   boost::program_options::variables_map& values) const;
+  /// Adds what the user's own defaults say beside all that.
+  void add_defaults(boost::program_options::variables_map& values) const;
   [[nodiscard]] bool takes_from_source(const std::string& option,
                                        const boost::program_options::variables_map& values) const;
 

@@ -7,6 +7,7 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <fmt/format.h>
 
+#include "tools/options/defaults/default_words.hpp"
 #include "tools/options/option_help.hpp"
 #include "tools/options/plan_source_option.hpp"
 #include "tools/text/usage_errors.hpp"
@@ -114,6 +115,9 @@ PlannedRun checked_run_of(const po::variables_map& values, std::vector<std::stri
 }  // namespace
 
 void add_source_facts(const po::variables_map& values, PlannedRun& run) {
+  if (std::string taken = untold_default_words(); !taken.empty()) {
+    run.notes.push_back(std::move(taken));
+  }
   std::ranges::move(source_notes(values), std::back_inserter(run.notes));
   run.left_out = left_out_keys(values);
   run.releases = source_releases(values);

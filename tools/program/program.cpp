@@ -6,6 +6,8 @@
 
 #include "tools/commands/commands.hpp"
 #include "tools/fleet/fleet.hpp"
+#include "tools/options/defaults/default_words.hpp"
+#include "tools/program/defaults_file.hpp"
 #include "tools/studies/gate/budget.hpp"
 #include "tools/text/safe_text.hpp"
 #include "traces/error.hpp"
@@ -29,6 +31,9 @@ ExitCode run_and_report(const Arguments& arguments, std::ostream& out, std::ostr
   };
   const auto finish = [&](ExitCode code) {
     out.flush();
+    if (const std::string taken = untold_default_words(); !taken.empty()) {
+      report(taken + " (--no-config leaves it out)", code);
+    }
     if (finish_output) {
       finish_output();
     }
@@ -39,6 +44,7 @@ ExitCode run_and_report(const Arguments& arguments, std::ostream& out, std::ostr
   };
   const auto run = [&] {
     try {
+      read_defaults_file();
       return run_command(arguments, out);
     } catch (const HelpRequested& help) {
       out << help.text;
@@ -58,13 +64,13 @@ ExitCode run_and_report(const Arguments& arguments, std::ostream& out, std::ostr
     return finish(run());
   } catch (const UsageErrors& errors) {
     for (const std::string& problem : errors.problems()) {
-      report(problem, ExitCode::usage);
+      report(with_its_default(problem), ExitCode::usage);
     }
     return ExitCode::usage;
   } catch (const UsageError& error) {
-    return report(error.what(), ExitCode::usage);
+    return report(with_its_default(error.what()), ExitCode::usage);
   } catch (const Error& error) {
-    return report(error.what(), ExitCode::bad_input);
+    return report(with_its_default(error.what()), ExitCode::bad_input);
   } catch (const std::bad_alloc&) {
     return out_of_memory(err);
   } catch (const std::exception& error) {

@@ -8,6 +8,7 @@ Needs chromium, chromium-driver and python3-selenium. The window, the scale and 
 so a picture changes only when the report does (or the browser's fonts).
 """
 import base64
+import os
 import pathlib
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
+
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
 
 LIST = Path(__file__).with_suffix(".tsv")
 LAUNCH = re.compile(r"^\s*(?:[A-Z_]+=\S+ +)*(?:accelerate launch|torchrun|deepspeed|python3?|trl|CUDA_VISIBLE)\b")

@@ -15,12 +15,15 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import os
 import pathlib
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
+
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
 
 LIST = pathlib.Path(__file__).with_name("published_plans.tsv")
 SHARDED = {"fsdp1", "fsdp2", "zero3"}

@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
+
 LIST = pathlib.Path(__file__).with_name("published_workspaces.tsv")
 LAYER = """
 import re, torch

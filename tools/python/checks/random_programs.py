@@ -28,6 +28,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
+
 MIB = 1 << 20
 SIZES = (600, 70_000, 900_000, 1_500_000, 6_000_000, 15_000_000, 40_000_000)
 CONFS = ("", "", "max_split_size_mb:32", "max_split_size_mb:200,max_non_split_rounding_mb:30",

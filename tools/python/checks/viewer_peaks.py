@@ -9,10 +9,13 @@ with 1 when a peak differs.
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
+
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
 
 RUN = """
 const bytes = require("fs").readFileSync(process.argv[2]);

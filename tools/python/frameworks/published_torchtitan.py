@@ -20,6 +20,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
+
 BESIDE_TORCH = ("torchao==0.7.0", "torchdata==0.11.0")  # require PyTorch, which is there: installed by themselves
 PACKAGES = ("datasets", "tiktoken", "blobfile", "tomli", "tensorboard")
 CAPACITY = "95GiB"  # of those H100s

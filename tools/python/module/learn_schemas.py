@@ -9,10 +9,13 @@ their schema from these, and are left out.
 """
 
 import json
+import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

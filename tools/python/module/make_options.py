@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import keyword
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
 
 ENTRY = re.compile(r"  (?:-\w \[ )?--([a-z0-9-]+)(?: \])?(\[=\S+\]| (?! )(?!\(=)\S+)?(?: \(=(\S+)\))?(?:  +(.*))?$")
 #: Those that no keyword stands for: the module sets them itself, or has a parameter of its own.

@@ -10,10 +10,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import keyword
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
 
 #: The commands whose answers the module returns, and the class of each.
 COMMANDS = {"advise": "Advise", "captures": "Captures", "chance": "Chance", "diff": "Diff", "estimate": "Estimate", "explain": "Explain",

@@ -1,10 +1,13 @@
 """What --from makes of a case: the plan that `estimate` prints, in the fields of own/words.py, and what it says it lacks."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
 from pathlib import Path
+
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
 
 # Files name models of which nothing is read here but their keys. Megatron's have sizes; some are of no model that is known.
 STAND_INS = {"megatron": ("", "--model mixtral-8x7b"), "torchtitan": ("", "--model llama-3-8b")}

@@ -13,6 +13,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+os.environ["HIGHWATER_CONFIG"] = ""  # no defaults of whoever runs this
+
 HERE = pathlib.Path(__file__).resolve().parent
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "8"]
 ACCELERATE = ["-m", "accelerate.commands.launch"]
