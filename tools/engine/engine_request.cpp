@@ -88,6 +88,9 @@ void add_input_sizes(const InputSizes& sizes, boost::json::object& request) {
   if (sizes.video_frames) {
     request["video_frames"] = *sizes.video_frames;
   }
+  if (sizes.objects) {
+    request["objects"] = *sizes.objects;
+  }
 }
 
 /// The text of a config.json, or Python that makes the model and what it may ask for; and what the

@@ -19,11 +19,12 @@ struct InputSizes {
   std::optional<ImageSize> image;
   std::optional<double> audio_seconds;
   std::optional<std::int64_t> video_frames;
+  std::optional<std::int64_t> objects;  ///< in each image, that a detector learns from
 };
 
 /// Whether a plan says anything about images, sounds or videos.
 constexpr bool is_given(const InputSizes& sizes) {
-  return sizes.image || sizes.audio_seconds || sizes.video_frames;
+  return sizes.image || sizes.audio_seconds || sizes.video_frames || sizes.objects;
 }
 
 }  // namespace highwater

@@ -21,7 +21,8 @@ enum class OptimizerKind : std::uint8_t {
   adadelta,
   asgd,
   rprop,
-  muon,  ///< matrices of the layers; AdamW for the others
+  muon,   ///< matrices of the layers; AdamW for the others
+  lbfgs,  ///< calls the model again
   // bitsandbytes.optim
   adamw_8bit,
   adamw_32bit,

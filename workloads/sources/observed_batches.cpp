@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
@@ -67,11 +68,60 @@ void use_spectrogram(const ObservedFacts& facts, std::string_view name, SourceKe
            fmt::format("{}", static_cast<double>(std::max(shape[1], shape[2])) / kFrames));
 }
 
+/// Lists of images, as torchvision's detectors take them; of several sizes the largest counts.
+bool read_listed_images(const ObservedFacts& facts, SourceKeys& keys) {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t count = 0;
+  for (auto size = facts.wholes("batch.images.0"); size.size() == 2;
+       size = facts.wholes(fmt::format("batch.images.{}", count))) {
+    height = std::max(height, size[0]);
+    width = std::max(width, size[1]);
+    ++count;
+  }
+  if (count == 0) {
+    return false;
+  }
+  keys.use("batch.images", facts.shown("batch.images"), "batch", std::to_string(count));
+  keys.use("batch.images", facts.shown("batch.images"), "image-size",
+           fmt::format("{}x{}", height, width));
+  return true;
+}
+
+/// What a detector learns from: as many objects an image as the batch with most of them has.
+void read_objects(const ObservedFacts& facts, SourceKeys& keys) {
+  std::int64_t most = 0;
+  bool are_same = true;
+  for (int pass = 0;; ++pass) {
+    const auto objects = facts.wholes(fmt::format("batch.objects.{}", pass));
+    if (objects.empty()) {
+      break;
+    }
+    const auto images = static_cast<std::int64_t>(objects.size());
+    const auto all = std::accumulate(objects.begin(), objects.end(), std::int64_t{0});
+    are_same = are_same && are_equal(objects) && (pass == 0 || all == most * images);
+    most = std::max(most, (all + images - 1) / images);
+  }
+  if (most == 0) {
+    return;
+  }
+  keys.use("batch.objects", facts.shown("batch.objects"), "objects", std::to_string(most));
+  if (!are_same) {
+    keys.add_not_supported("batch.objects", facts.shown("batch.objects"),
+                           "images with several numbers of objects; simulated with as many in each "
+                           "as the fullest batch has",
+                           MemorySign::little);
+  }
+}
+
 /// What is fed in the place of tokens, of the sizes of the first batch.
 bool read_other_inputs(const ObservedFacts& facts, SourceKeys& keys) {
   constexpr double kSamples = 16000;  // of a waveform, a second
   const std::string_view images = images_of(facts);
   const auto wave = shape_of_tensor(facts, "input_values");
+  if (read_listed_images(facts, keys)) {
+    return true;
+  }
   if (!images.empty()) {
     use_images(facts, images, keys);
   } else if (shape_of_tensor(facts, "input_features").size() == 3) {
@@ -127,6 +177,9 @@ void read_choices(const ObservedFacts& facts, SourceKeys& keys) {
 }
 
 void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
+  if (compares_pairs(facts)) {
+    return read_observed_pairs(facts, keys);
+  }
   const std::vector<BatchShape> shapes = shapes_of(facts);
   if (shapes.empty() && read_other_inputs(facts, keys)) {
     return;
@@ -194,7 +247,8 @@ void read_kept_outputs(const ObservedFacts& facts, SourceKeys& keys) {
 void read_outputs(const ObservedFacts& facts, SourceKeys& keys) {
   read_kept_outputs(facts, keys);
   read_flag(facts, "batch.returns_cache", "use-cache", keys);
-  if (facts.text("loop") == "plain" && facts.flag("batch.labels") == false) {
+  if (facts.text("loop") == "plain" && facts.flag("batch.labels") == false &&
+      !compares_pairs(facts)) {
     keys.add_not_supported("batch.labels", "false",
                            "the script computes the loss itself; give --loss");
   }
@@ -237,7 +291,8 @@ void read_steps(const ObservedFacts& facts, SourceKeys& keys) {
   if (micro_batches.empty() || runs_other_loop_of_trl(facts)) {
     return;
   }
-  const std::string most = std::to_string(std::ranges::max(micro_batches));
+  const std::string most =
+      std::to_string(std::ranges::max(micro_batches) / passes_of_backward(facts));
   keys.use("steps.micro_batches", facts.shown("steps.micro_batches"), "grad-accum", most);
   if (!are_equal(micro_batches)) {
     keys.add_not_supported("steps.micro_batches", facts.shown("steps.micro_batches"),
@@ -315,6 +370,8 @@ void read_observed_batches(const ObservedFacts& facts, SourceKeys& keys) {
     read_observed_trl(facts, keys);
   } else {
     read_shapes(facts, keys);
+    read_observed_passes(facts, keys);
+    read_objects(facts, keys);
     read_mask(facts, keys);
     read_outputs(facts, keys);
     read_other_work(facts, keys);

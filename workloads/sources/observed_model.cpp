@@ -188,6 +188,38 @@ std::string precision_word(const std::string& weights, const std::string& autoca
   return weights == "bf16" && autocast == "bf16" ? "bf16+amp" : "";
 }
 
+std::vector<std::string> texts(const ObservedFacts& facts, const std::string& path) {
+  std::vector<std::string> found;
+  while (const auto text = facts.text(fmt::format("{}.{}", path, found.size()))) {
+    found.push_back(*text);
+  }
+  return found;
+}
+
+/// Where the engine freezes modules.
+bool can_freeze(const ObservedFacts& facts) {
+  const std::string strategy = facts.text("strategy.kind").value_or("none");
+  return runs_known_loop(facts) && (strategy == "none" || strategy == "ddp");
+}
+
+/// Modules and parameters that are not trained, or all others, whichever are fewer.
+void read_untrained(const ObservedFacts& facts, SourceKeys& keys) {
+  const std::vector<std::string> untrained = texts(facts, "model.untrained");
+  const std::vector<std::string> trained = texts(facts, "model.trained");
+  if (untrained.empty()) {
+    return;
+  }
+  if (!can_freeze(facts)) {
+    keys.add_not_supported("model.untrained", facts.shown("model.untrained"),
+                           "parameters without gradients, which are simulated with them",
+                           MemorySign::less);
+    return;
+  }
+  keys.use("model.untrained", facts.shown("model.untrained"), "freeze",
+           trained.size() < untrained.size() ? fmt::format("all-but:{}", fmt::join(trained, ","))
+                                             : fmt::format("{}", fmt::join(untrained, ",")));
+}
+
 constexpr const char* kQuantization = "model.quantization";
 
 /// Whether weights that are in 16 bits in the checkpoint are in fp32, as
@@ -277,10 +309,7 @@ void read_adapter(const ObservedFacts& facts, const std::string& path, SourceKey
   if (facts.find(saved) != nullptr && !(facts.flag(saved) == false)) {
     keys.add_not_supported(saved, facts.shown(saved), "not simulated");
   }
-  std::vector<std::string> targets;
-  for (int i = 0; facts.text(fmt::format("{}.targets.{}", path, i)); ++i) {
-    targets.push_back(*facts.text(fmt::format("{}.targets.{}", path, i)));
-  }
+  const std::vector<std::string> targets = texts(facts, path + ".targets");
   if (!targets.empty()) {
     keys.use(path + ".targets", facts.shown(path + ".targets"), "lora-targets",
              fmt::format("{}", fmt::join(targets, ",")));
@@ -299,6 +328,11 @@ std::string plan_type(const std::string& torch_type) {
                                     : "";
 }
 
+bool runs_known_loop(const ObservedFacts& facts) {
+  const std::string loop = facts.text("loop").value_or("plain");
+  return loop == "plain" || loop == "trainer" || loop == "accelerate";
+}
+
 std::string flag_word(bool value) {
   return value ? "true" : "false";
 }
@@ -315,6 +349,7 @@ void read_observed_model(const ObservedFacts& facts, const std::string& file, So
     read_init(facts, keys);
   }
   read_precision(facts, keys);
+  read_untrained(facts, keys);
   if (facts.find("adapters.0") != nullptr) {
     read_adapter(facts, "adapters.0", keys);
   }

@@ -23,6 +23,18 @@ bool runs_other_loop_of_trl(const ObservedFacts& facts);
 /// Its framework, its batches, the model beside its own.
 void read_observed_trl(const ObservedFacts& facts, SourceKeys& keys);
 
+/// Forward passes before each backward pass; 1 where they differ or nobody counted them.
+std::int64_t passes_of_backward(const ObservedFacts& facts);
+
+/// Whether texts of pairs are encoded one after the other, and compared by a loss of the script.
+bool compares_pairs(const ObservedFacts& facts);
+
+/// Batches of pairs, of such a run.
+void read_observed_pairs(const ObservedFacts& facts, SourceKeys& keys);
+
+/// Several passes before a backward that are no pairs.
+void read_observed_passes(const ObservedFacts& facts, SourceKeys& keys);
+
 /// Evaluation, and other passes without gradients.
 void read_observed_evaluation(const ObservedFacts& facts, SourceKeys& keys);
 
@@ -46,6 +58,10 @@ std::int64_t sequence_ranks(const ObservedFacts& facts);
 
 /// "bf16" of "bfloat16"; empty for what plans do not have.
 std::string plan_type(const std::string& torch_type);
+
+/// Whether it is a loop in which the engine writes pairs and what is not trained: a script's own,
+/// transformers' Trainer, or one around an Accelerator.
+bool runs_known_loop(const ObservedFacts& facts);
 
 /// "true", "false"
 std::string flag_word(bool value);

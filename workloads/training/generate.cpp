@@ -15,6 +15,7 @@
 #include "workloads/megatron/pipeline_stage.hpp"
 #include "workloads/megatron/repeated_passes.hpp"
 #include "workloads/nn/float8_linear.hpp"
+#include "workloads/nn/freeze.hpp"
 #include "workloads/nn/lora.hpp"
 #include "workloads/nn/quantized/load_quantized.hpp"
 #include "workloads/pipelining/pipeline_run.hpp"
@@ -201,6 +202,9 @@ class Training {
     }
     if (plan_.float8) {
       nn::convert_to_float8_training(*model_);
+    }
+    if (!plan_.frozen.empty()) {
+      nn::apply_freeze(*model_);
     }
     if (plan_.lora.rank > 0 && !builds_adapters(plan_)) {
       nn::apply_lora(*model_);

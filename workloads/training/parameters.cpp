@@ -1,6 +1,7 @@
 #include "workloads/training/parameters.hpp"
 
 #include "workloads/models/language_model.hpp"
+#include "workloads/nn/freeze.hpp"
 #include "workloads/nn/lora.hpp"
 #include "workloads/plan/lora_targets.hpp"
 #include "workloads/plan/model/other_model.hpp"
@@ -51,6 +52,9 @@ void visit_parameters(const TrainingPlan& plan, Visitor&& visit) {
   eager::Runtime runtime(plan.gpu, {.major = 2, .minor = 6}, {.major = 5, .minor = 12});
   nn::ModelContext context{.runtime = runtime, .plan = plan, .place = eager::Place::host};
   const auto model = models::build_model(context);
+  if (!plan.frozen.empty()) {
+    nn::apply_freeze(*model);
+  }
   if (plan.lora.rank > 0 && !builds_adapters(plan)) {
     nn::apply_lora(*model);
   }

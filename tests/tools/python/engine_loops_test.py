@@ -91,7 +91,8 @@ class Untrained(unittest.TestCase):
     def test_modules_are_frozen_by_the_last_parts_of_their_names(self):
         script = written(freeze="wte,h.0")
         self.assertIn("""if f".{name}".endswith(('.wte', '.h.0'))]""", script)
-        self.assertIn("    module.requires_grad_(False)", script)
+        self.assertIn("    part.requires_grad_(False)", script)
+        self.assertIn("in (*model.named_modules(), *model.named_parameters())", script)
         self.assertNotIn("model.requires_grad_(False)", script)
         self.assertIn("raise LookupError('--freeze wte,h.0: the model has no such module')", script)
 
@@ -99,12 +100,59 @@ class Untrained(unittest.TestCase):
         script = written(framework="trainer", freeze="all-but:classifier")
         self.assertIn("model.requires_grad_(False)\nnamed = ", script)
         self.assertIn("endswith(('.classifier',))", script)
-        self.assertIn("    module.requires_grad_(True)", script)
+        self.assertIn("    part.requires_grad_(True)", script)
 
     def test_a_loop_that_cannot_say_it_refuses(self):
         for framework in ("trl-sft", "deepspeed"):
             with self.assertRaisesRegex(job.Refused, "--freeze"):
                 made(framework=framework, precision="bf16", freeze="wte", **({"dp": 2, "dp_kind": "zero2"} if framework == "deepspeed" else {}))
+
+
+class Collated(unittest.TestCase):
+    def test_a_batch_gets_the_form_that_the_forward_takes(self):
+        model = dataclasses.replace(MODEL, arranges=('batch["pixels"] = batch["pixels"].flatten(0, 1)',), constants=", return_loss=True")
+        script = written(model, framework="trainer")
+        self.assertIn("    batch = torch.utils.data.default_collate(examples)\n    batch[\"pixels\"] = batch[\"pixels\"].flatten(0, 1)\n"
+                      "    batch.update(return_loss=True)\n    return batch\n", script)
+        self.assertIn("data_collator=collated", script)
+        self.assertNotIn("collat", written(framework="trainer"))
+
+
+class Closures(unittest.TestCase):
+    def test_the_step_is_given_what_computes_the_loss(self):
+        script = written(optimizer="lbfgs", grad_clip=1.0)
+        self.assertIn("    def closure():\n        optimizer.zero_grad()\n        outputs = model(", script)
+        self.assertIn("        loss.backward()\n        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        return loss\n"
+                      "    optimizer.step(closure)", script)
+        self.assertLess(written(optimizer="lbfgs", zero_grad_at="backward").index("loss = outputs.loss"),
+                        written(optimizer="lbfgs", zero_grad_at="backward").index("optimizer.zero_grad()"))
+
+    def test_elsewhere_it_is_refused(self):
+        for changed in ({"framework": "accelerate"}, {"dp": 2}):
+            with self.assertRaisesRegex(job.Refused, "--optimizer lbfgs: it calls the model again"):
+                written(optimizer="lbfgs", **changed)
+
+
+class Turns(unittest.TestCase):
+    MODEL = dataclasses.replace(CLASSIFIER, data="", fields="", call="", expression="make()[0]", turns="turns(*model, batch)", name="gan.py:make",
+                                batches="[batch] * {steps}", load="batch = batch.to({device})")
+
+    def test_each_model_has_an_optimizer_that_steps_when_its_loss_comes(self):
+        script = written(self.MODEL, optimizer="adam", grad_clip=1.0)
+        self.assertIn('model = torch.nn.ModuleList(make()[0])\nmodel.to("cuda")\n', script)
+        self.assertIn("for part in model:\n    optimizer = torch.optim.Adam(part.parameters()", script)
+        self.assertIn("    for part, loss in turns(*model, batch):\n        loss.backward()\n"
+                      "        torch.nn.utils.clip_grad_norm_(part.parameters(), 1.0)\n        optimizers[part].step()\n"
+                      "    for optimizer in optimizers.values():\n        optimizer.zero_grad()\n", script)
+        begins = written(self.MODEL, zero_grad_at="start")
+        self.assertLess(begins.index("optimizer.zero_grad()"), begins.index("loss.backward()"))
+
+    def test_what_cannot_be_meant_for_several_models_is_refused(self):
+        for changed in ({"ema": True}, {"grad_accum": 2}, {"precision": "amp-bf16"}, {"optimizer": "lbfgs"}, {"lora": 8}, {"dp": 2}):
+            with self.subTest(changed=changed), self.assertRaises(job.Refused):
+                written(self.MODEL, **changed)
+        with self.assertRaisesRegex(job.Refused, "take turns in a loop of the script's own"):
+            job.make(job.Plan({**PLAN, "model_code": "hf", "framework": "trainer"}, ["framework"]), self.MODEL)
 
 
 class Teacher(unittest.TestCase):
@@ -140,7 +188,18 @@ class Pairs(unittest.TestCase):
         script = written(pairs.of(dataclasses.replace(MODEL, name="SmallModel"), self.CONFIG), loss="contrastive", attention_mask="padded")
         self.assertIn('outputs = [mean_of(model(**text)[0], text.get("attention_mask")) for text in batch]', script)
         self.assertIn("loss = loss_of(outputs)", script)
-        self.assertIn('"attention_mask": torch.ones(128, dtype=torch.long) * (torch.arange(128) < 128 - 1)', script)
+        self.assertIn('"attention_mask": torch.ones(length, dtype=torch.long) * (torch.arange(length) < length - 1)', script)
+        self.assertIn("for length in (128, 128)]", script)
+
+    def test_the_second_texts_may_have_another_length(self):
+        model = pairs.of(dataclasses.replace(MODEL, name="SmallModel"), self.CONFIG)
+        self.assertIn("for length in (128, 32)]", written(model, loss="contrastive", target_seq=32))
+
+    def test_trainer_computes_their_loss(self):
+        script = written(pairs.of(dataclasses.replace(MODEL, name="SmallModel"), self.CONFIG), loss="contrastive", framework="trainer")
+        self.assertIn("class OwnLoss(Trainer):\n    def compute_loss(self, model, batch,", script)
+        self.assertIn("        loss = loss_of(outputs)\n", script)
+        self.assertIn("trainer = OwnLoss(model=model, args=arguments, train_dataset=Pairs(), data_collator=collated)", script)
 
     def test_what_reads_no_tokens_is_refused(self):
         with self.assertRaisesRegex(UnknownModel, "reads no tokens"):
@@ -164,9 +223,10 @@ class Keywords(unittest.TestCase):
         self.assertEqual(keywords.called("resnet50.a1_in1k"), ("resnet50.a1_in1k", {}))
         self.assertEqual(keywords.called("net(aux_loss=True, drop_rate=0.1, kind='a')"),
                          ("net", {"aux_loss": True, "drop_rate": 0.1, "kind": "a"}))
+        self.assertEqual(keywords.called("Net(channels=(8, 16))"), ("Net", {"channels": (8, 16)}))
 
     def test_only_literals_are_read(self):
-        for text in ("net(1)", "net(a=__import__('os'))", "net(a=1))", "net(**{})", "net(a=[1])", "net(a=1)+run()", "net("):
+        for text in ("net(1)", "net(a=__import__('os'))", "net(a=1))", "net(**{})", "net(a=[[1]])", "net(a=(len,))", "net(a=1)+run()", "net("):
             with self.subTest(text), self.assertRaisesRegex(UnknownModel, "keywords of its builder"):
                 keywords.called(text)
 

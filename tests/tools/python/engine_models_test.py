@@ -189,6 +189,28 @@ class Sources(unittest.TestCase):
         self.assertEqual(model.fixes, ("seq",))
         ast.parse(script(model, sharding="fsdp2", ranks=2))
 
+    def test_a_function_may_return_several_models(self):
+        self.facts = {"takes": ["batch"], "returns": 3, "batch": "tensor", "is_nested": False, "has_turns": True}
+        model, = sources.models_of({"python": "/home/me/gan.py:make", "batch": 2, "seq": 128})
+        self.assertEqual((model.turns, model.expression), ("turns(*model, batch)", "make(batch=2)[0]"))
+        self.assertIn("_, batch, turns = make(batch=2)", model.prepare)
+
+    def test_several_models_take_turns(self):
+        module = type("Module", (), {})
+        torch = types.SimpleNamespace(nn=types.SimpleNamespace(Module=module))
+
+        def turns(generator, critic, batch):
+            yield critic, 0.0
+
+        with unittest.mock.patch.dict(sys.modules, torch=torch):
+            self.assertTrue(sources._facts_of_turns("make", ((module(), module()), 1.0, turns), {})["has_turns"])
+            for made, told in ((((module(), 1), 1.0, turns), "has a int, which is no torch.nn.Module"),
+                               (((module(), module()), 1.0), "returns 2 models; return (models, batch, turns)"),
+                               (((module(), module()), 1.0, len), "returns 2 models")):
+                with self.assertRaises(TypeError) as raised:
+                    sources._facts_of_turns("make", made, {})
+                self.assertIn(told, str(raised.exception))
+
     def test_values_of_a_batch_may_be_pairs(self):
         self.facts = {"takes": [], "returns": 3, "batch": "dict", "block": None, "is_nested": True}
         model, = sources.models_of({"python": "/home/me/lstm.py:make", "batch": 2, "seq": 128})
@@ -264,6 +286,9 @@ class Sources(unittest.TestCase):
         self.assertIn('"masks": torch.ones(7, 480, 640, dtype=torch.uint8)', written)
         self.assertIn("loss = sum(outputs.values())\n", written)
 
+        more, = sources.models_of({"python": "torchvision:maskrcnn_resnet50_fpn", "objects": 9})
+        self.assertIn('"labels": torch.ones(9, dtype=torch.long)', script(more))
+
     def test_a_detectors_backbone_is_taken_to_be_pretrained(self):
         self.facts = {"input": [3, 480, 640], "block": [], "label": "", "loss": "", "arguments": {}, "target": ["boxes", "labels"],
                       "backbone": {"class": "ResNet50_Weights", "name": "resnet50"}}
@@ -278,7 +303,7 @@ class Sources(unittest.TestCase):
         with unittest.mock.patch.object(sources, "_CLASSIFIERS", {"timm": lambda *arguments: asked_of.append(arguments)}):
             job.models_of({"python": "timm:resnet50"}, 7)
             job.models_of({"python": "timm:resnet50"}, 0)
-        self.assertEqual(asked_of, [("resnet50", None, {"num_classes": 7}), ("resnet50", None, {})])
+        self.assertEqual(asked_of, [("resnet50", Given(), {"num_classes": 7}), ("resnet50", Given(), {})])
         with self.assertRaisesRegex(job.Refused, "net.py:make makes its own head"):
             job.models_of({"python": "net.py:make"}, 7)
 

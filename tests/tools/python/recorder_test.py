@@ -738,6 +738,59 @@ class ObservedPlan(unittest.TestCase):
         self.assertEqual(plan["loop"], "plain")
         json.dumps(plan)
 
+    def test_passes_before_each_backward_are_counted(self):
+        texts = {"input_ids": Tensor(2, 8)}
+        self.step(texts, texts)
+        self.observer._in_backward = False
+        self.observer._since_backward = 2
+        self.observer.backward_begins()
+        self.assertEqual(self.observer.plan({})["steps"]["passes_of_backward"], [2])
+
+    def test_a_step_that_calls_the_whole_micro_batch_is_one(self):
+        optimizer = types.SimpleNamespace(param_groups=[{"params": [1]}])
+        for passes in (1, 20):
+            self.observer._since = 0
+            self.observer.optimizer_begins(optimizer)
+            self.observer._since = passes
+            self.observer.optimizer_ended()
+        self.observer._since = 3  # micro-batches before the one that the step calls
+        self.observer.optimizer_begins(optimizer)
+        self.observer._since = 1
+        self.observer.optimizer_ended()
+        self.assertEqual(self.observer._micro_batches, [1, 1, 4])
+
+    def test_of_a_loss_around_a_model_the_models_own_inputs_count(self):
+        weight = types.SimpleNamespace(dtype="torch.float32", numel=lambda: 1, requires_grad=True)
+        hooks = []
+        model = mock.Mock(spec=["config", "register_forward_pre_hook", "parameters", "modules"], parameters=lambda: [weight], modules=lambda: [],
+                          register_forward_pre_hook=lambda hook, with_kwargs: hooks.append(hook) or "handle")
+        loss = mock.Mock(spec=[], modules=lambda: [], parameters=lambda: [weight])
+        with mock.patch.object(observed.observer.batches, "arguments_of_call", lambda: (([{}, {}], Tensor(4)), {})), \
+                mock.patch.object(observed.observer.models, "innermost", lambda module: model):
+            self.observer.forward_begins(loss)
+        for length in (8, 6):
+            hooks[0](model, (), {"input_ids": Tensor(4, length), "attention_mask": Tensor(4, length)})
+        plan = self.observer.plan({})
+        self.assertEqual((plan["batch"]["shapes"], plan["batch"]["labels"]), ([[4, 8], [4, 6]], False))
+
+    def test_what_is_not_trained_is_named_by_as_few_modules_as_say_it(self):
+        class Module:
+            def __init__(self, own=(), **children):
+                self.own, self.children = own, children
+
+            def named_parameters(self, recurse):
+                return [(f"p{place}", types.SimpleNamespace(requires_grad=each)) for place, each in enumerate(self.own)]
+
+            def named_children(self):
+                return self.children.items()
+
+            def parameters(self):
+                return [each for _, each in self.named_parameters(False)] + [each for child in self.children.values() for each in child.parameters()]
+
+        body = Module(table=Module((False,)), blocks=Module(**{"0": Module((False, False)), "1": Module((True,)), "2": Module()}))
+        self.assertEqual(observed.models.parts_by_training(Module(own=(False, True), body=body, head=Module((True,)))),
+                         (["p0", "body.table", "body.blocks.0"], ["p1", "body.blocks.1", "head"]))
+
     def test_a_loss_that_is_a_module_is_no_forward_pass(self):
         outputs = Tensor(2, 10)
         with mock.patch.object(observed.observer.batches, "arguments_of_call", lambda: ((Tensor(2, 3, 8, 8),), {})):
@@ -775,6 +828,19 @@ class ObservedPlan(unittest.TestCase):
         self.assertEqual(batch.tokens(), [4, 64])
         embedded = observed.observer.batches.Batch(self.torch, (), {"inputs_embeds": Tensor(4, 64, 768, floating=True)})
         self.assertEqual(embedded.tokens(), [4, 64])
+
+    def test_a_detector_is_given_images_and_objects_in_lists(self):
+        images = [Tensor(3, 480, 640, floating=True), Tensor(3, 400, 300, floating=True)]
+        targets = [{"boxes": Tensor(2, 4)}, {"boxes": Tensor(5, 4)}]
+        with mock.patch.object(Tensor, "__len__", lambda tensor: tensor.shape[0], create=True):
+            batch = observed.observer.batches.Batch(self.torch, (images, targets), {})
+            self.assertEqual((batch.images(), batch.objects(), batch.has_labels(), batch.has_examples()),
+                             ([[480, 640], [400, 300]], [2, 5], True, True))
+            of_detr = observed.observer.batches.Batch(self.torch, (), {"pixel_values": Tensor(2, 3, 8, 8), "labels": targets})
+            self.assertEqual((of_detr.images(), of_detr.objects()), ([], [2, 5]))
+            of_masks = observed.observer.batches.Batch(self.torch, (), {"class_labels": [Tensor(3), Tensor(1)], "mask_labels": []})
+            self.assertEqual(of_masks.objects(), [3, 1])
+        self.assertEqual(observed.observer.batches.Batch(self.torch, ([], [{}]), {}).objects(), [])
 
     def test_labels_have_several_names(self):
         self.step({"input_ids": Tensor(2, 8), "start_positions": Tensor(2), "end_positions": Tensor(2)})

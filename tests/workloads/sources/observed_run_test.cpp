@@ -91,6 +91,28 @@ TEST_CASE("observed plan: batches without tokens", "[plan][sources]") {
   CHECK(option_of(batch(R"("x": [2, 3])"), "batch.tensors") == "not supported");
 }
 
+TEST_CASE("observed plan: images in lists, with objects in them", "[plan][sources]") {
+  const auto detector = [](const std::string& objects) {
+    return observed(R"("batch": {"shapes": [null, null], "tensors": {},
+        "images": [[480, 640], [500, 375]], "objects": )" +
+                    objects + "}");
+  };
+  const PlanSource varied = detector("[[2, 1], [4, 3]]");
+  CHECK(observed_word(varied, "batch") == "2");
+  CHECK(observed_word(varied, "image-size") == "500x640");
+  CHECK(observed_word(varied, "objects") == "4");
+  CHECK(option_of(varied, "batch.objects") != "-");
+  const auto is_told = [](const PlanSource& source) {
+    return std::ranges::any_of(source.keys, [](const SourceKey& key) {
+      return key.key == "batch.objects" && key.fate == KeyFate::not_supported;
+    });
+  };
+  CHECK(is_told(varied));
+  CHECK(observed_word(detector("[[3, 3], [3, 3]]"), "objects") == "3");
+  CHECK_FALSE(is_told(detector("[[3, 3], [3, 3]]")));
+  CHECK(is_told(detector("[[3, 3], [2, 2]]")));
+}
+
 TEST_CASE("observed plan: a model of a library is named as the library makes it",
           "[plan][sources]") {
   const PlanSource known = observed(
@@ -258,6 +280,52 @@ TEST_CASE("observed plan: lengths that differ are a list, batches that differ ar
   CHECK(observed_word(source, "grad-accum") == "2");
   CHECK(option_of(source, "batch.attention_mask") == "not supported");
   CHECK(std::ranges::count(source.keys, KeyFate::not_supported, &SourceKey::fate) >= 2);
+}
+
+TEST_CASE("observed plan: two passes before each backward are the texts of pairs",
+          "[plan][sources]") {
+  const auto pairs = [](const std::string& shapes, const std::string& more) {
+    return observed(R"("batch": {"labels": false, "shapes": )" + shapes +
+                    R"(}, "steps": {"count": 2, "micro_batches": [2, 2],
+                    "passes_of_backward": [2, 2]})" +
+                    more);
+  };
+  const PlanSource same = pairs("[[8, 32], [8, 32], [8, 32], [8, 32]]", "");
+  CHECK(observed_word(same, "loss") == "contrastive");
+  CHECK(observed_word(same, "batch") == "8");
+  CHECK(observed_word(same, "seq") == "32");
+  CHECK(observed_word(same, "target-seq").empty());
+  CHECK(observed_word(same, "grad-accum").empty());
+  const PlanSource other = pairs("[[8, 16], [8, 64], [8, 20], [8, 60]]", "");
+  CHECK(observed_word(other, "seq") == "16,20");
+  CHECK(observed_word(other, "target-seq") == "64");
+  // Nobody writes pairs around an engine.
+  const PlanSource engine =
+      pairs("[[8, 32], [8, 32], [8, 32], [8, 32]]", R"(, "loop": "deepspeed")");
+  CHECK(observed_word(engine, "loss") != "contrastive");
+  CHECK(option_of(engine, "steps.passes_of_backward") == "not supported");
+}
+
+TEST_CASE("observed plan: passes whose losses are added up are told", "[plan][sources]") {
+  const PlanSource source = observed(R"("batch": {"labels": true, "shapes": [[8, 32], [8, 32]]},
+      "steps": {"count": 1, "micro_batches": [2], "passes_of_backward": [2]})");
+  CHECK(option_of(source, "steps.passes_of_backward") == "not supported");
+  CHECK(observed_word(source, "loss") != "contrastive");
+}
+
+TEST_CASE("observed plan: what is not trained", "[plan][sources]") {
+  const auto freeze = [](const std::string& facts) {
+    return observed(R"("model": {"class": "X", "untrained": ["bert.embeddings", "bert.encoder.layer.0"],
+                        "trained": )" +
+                    facts);
+  };
+  CHECK(observed_word(freeze(R"(["bert.pooler", "classifier", "bert.cls"]})"), "freeze") ==
+        "bert.embeddings,bert.encoder.layer.0");
+  CHECK(observed_word(freeze(R"(["classifier"]})"), "freeze") == "all-but:classifier");
+  const PlanSource sharded =
+      freeze(R"(["classifier"]}, "strategy": {"kind": "fsdp2", "ranks": 4})");
+  CHECK(observed_word(sharded, "freeze").empty());
+  CHECK(option_of(sharded, "model.untrained") == "not supported");
 }
 
 TEST_CASE("observed plan: Muon for matrices, AdamW for everything else", "[plan][sources]") {

@@ -97,6 +97,7 @@ constexpr OptionAxis kSeq{WholeRange{1, kMostTokens},
 
 constexpr std::int64_t kMostPixels = 65'536;  // of an edge
 constexpr std::int64_t kMostFrames = 100'000;
+constexpr std::int64_t kMostObjects = 10'000;
 constexpr double kLongestSound = 86'400;  // a day
 
 Reading<std::int64_t> read_edge(std::string_view text) {
@@ -241,7 +242,8 @@ constexpr std::array kModelRows{
            optional_whole<Path<&TrainingPlan::target_seq>, Absent::null>(1, kMostTokens)}
         .with_default("as many as --seq")
         .and_more(
-            "T5, BART, Marian, Whisper: --seq is the encoder's length then, and changes alone"),
+            "T5, BART, Marian, Whisper: --seq is the encoder's length then, and changes alone; with "
+            "--loss contrastive it is that of the second texts"),
     Option{
         "image-size", "N|HxW", model, rare,
         "height and width of images in pixels; with --engine torch",
@@ -261,6 +263,11 @@ constexpr std::array kModelRows{
            "num_frames in the model's config.json",
            optional_whole<OfInputs<&InputSizes::video_frames>, Absent::null>(1, kMostFrames)}
         .with_default("the model's own"),
+    Option{"objects", "N", model, rare,
+           "objects in each image that a detector learns from; with --engine torch",
+           "COCO's instances_train2017.json: 860,001 boxes in 117,266 images",
+           optional_whole<OfInputs<&InputSizes::objects>, Absent::null>(1, kMostObjects)}
+        .with_default("7 of torchvision's detectors, 4 of transformers'"),
     Option{"precision", "P", model, common, "", "torch 2.6 torch.get_default_dtype()",
            word<Path<&TrainingPlan::precision>, kPrecisions>()}
         .and_more(

@@ -234,8 +234,7 @@ constexpr std::array kTrainingRows{
         .with_default("none"),
     Option{
         "freeze", "A,B", training, rare,
-        "modules that are not trained (requires_grad_(False)), by the last parts of their names; "
-        "with --engine torch",
+        "modules that are not trained (requires_grad_(False)), by the last parts of their names",
         "Highwater's choice: the whole model is trained", kFrozen}
         .and_more("all-but:A,B freezes everything else, as scripts do that train a new head alone")
         .with_default("none"),

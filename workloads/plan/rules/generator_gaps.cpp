@@ -100,6 +100,20 @@ constexpr std::array kPartsOfClassification{
     Part{[](const PlanFacts& f) { return f.plan->experts == Experts::deepspeed; },
          "experts deepspeed"}};
 
+/// A script's own loop, or transformers' Trainer, around a model of transformers.
+bool freezes_modules(const TrainingPlan& plan) {
+  return runs_plain_loop_of_hf(plan) || plan.framework == Framework::trainer;
+}
+
+constexpr std::array kPartsOfFreezing{
+    Part{[](const PlanFacts& f) { return !freezes_modules(*f.plan); }, "framework {framework}"},
+    parts::kCheckpoint,
+    Part{[](const PlanFacts& f) { return f.plan->parallel.dp > 1; }, "dp {dp}"},
+    parts::kTp,
+    parts::kPp,
+    parts::kCp,
+    parts::kQuantized};
+
 bool has_encoder(const PlanFacts& f) {
   return family_name(f.plan->model) == "bert" ||
          has_field(f.plan->model.config, FieldRole::decoder_layers);
@@ -148,7 +162,12 @@ constexpr std::array kGeneratorGaps{
          "peft: the simulation has LoRA and DoRA of one rank only; use --engine torch, which runs "
          "PEFT itself, or --lora"},
     Rule{[](const PlanFacts& f) { return !f.plan->frozen.empty(); },
-         "freeze: the simulation trains all of a model, or adapters; use --engine torch"},
+         "freeze with {asked}: the simulation freezes modules of transformers' models that are "
+         "whole on one GPU, without checkpointing; omit {asked}, or use --engine torch",
+         kPartsOfFreezing},
+    Rule{[](const PlanFacts& f) { return f.plan->optimizer.kind == OptimizerKind::lbfgs; },
+         "optimizer lbfgs: the simulation runs a model once a micro-batch, which it does several "
+         "times a step; use --engine torch"},
     Rule{[](const PlanFacts& f) { return f.plan->teacher.has_value(); },
          "teacher: the simulation has no second model; use --engine torch"},
     Rule{[](const PlanFacts& f) { return f.plan->loss.kind == LossKind::contrastive; },

@@ -44,6 +44,11 @@ std::int64_t lengths(const PlanFacts& f) {
 // 50 million requests, 1.2 GB of trace.
 constexpr long double kMostLayerPasses = 200'000;
 
+/// The second texts have a length of their own.
+bool compares_pairs(const PlanFacts& f) {
+  return f.plan->loss.kind == LossKind::contrastive;
+}
+
 /// TRL's loops whose sequences are a prompt and an answer.
 bool has_answers(const PlanFacts& f) {
   const Framework framework = f.plan->framework;
@@ -122,17 +127,21 @@ constexpr std::array kPartsOfInputs{
     Part{[](const PlanFacts& f) { return f.plan->inputs.audio_seconds.has_value(); },
          "audio-seconds"},
     Part{[](const PlanFacts& f) { return f.plan->inputs.video_frames.has_value(); },
-         "video-frames"}};
+         "video-frames"},
+    Part{[](const PlanFacts& f) { return f.plan->inputs.objects.has_value(); }, "objects"}};
 
 constexpr std::array kModelRules{
     Rule{[](const PlanFacts& f) { return !is_other(f.plan->model.config); },
          "{asked}: {model} is fed tokens only; omit {them}", kPartsOfInputs},
     Rule{[](const PlanFacts& f) {
-           return f.plan->target_seq && !has_own_targets(*f.plan) && !has_answers(f);
+           return f.plan->target_seq && !has_own_targets(*f.plan) && !has_answers(f) &&
+                  !compares_pairs(f);
          },
          "target-seq {target}: {model} has no decoder beside an encoder, whose labels could have "
          "another length than its inputs; omit it"},
-    Rule{[](const PlanFacts& f) { return f.plan->target_seq && f.plan->loss.kind != LossKind::hf; },
+    Rule{[](const PlanFacts& f) {
+           return f.plan->target_seq && f.plan->loss.kind != LossKind::hf && !compares_pairs(f);
+         },
          "target-seq with loss {loss}: a loss outside the model has as many labels as inputs; use "
          "loss hf, or omit target-seq"},
     Rule{[](const PlanFacts& f) {

@@ -9,10 +9,16 @@
 namespace highwater::plan_rules {
 namespace {
 
-// The optimizers of torch but Muon, and no optimizer.
+// The optimizers of torch but Muon and LBFGS, and no optimizer.
 bool has_implementations(OptimizerKind kind) {
-  return library_of(kind) <= OptimizerLibrary::torch && kind != OptimizerKind::muon;
+  return library_of(kind) <= OptimizerLibrary::torch && kind != OptimizerKind::muon &&
+         kind != OptimizerKind::lbfgs;
 }
+
+constexpr std::array kPartsOfClosures{
+    parts::kInBackward, parts::kMasterWeights, parts::kAmpFp16,
+    Part{[](const PlanFacts& f) { return f.plan->grad_accum > 1; }, "grad-accum {accum}"},
+    Part{[](const PlanFacts& f) { return f.plan->optimizer.param_groups > 1; }, "param-groups 2"}};
 
 constexpr std::array kPartsOfUpdates{parts::kInBackward, parts::kMasterWeights};
 
@@ -53,6 +59,11 @@ constexpr std::array kOptimizerRules{
         },
         "optimizer muon with optimizer-in-backward: it stands for two optimizers, which step after "
         "the backward; omit one of them"},
+    // torch/optim/lbfgs.py: one group of parameters; amp/grad_scaler.py: no closures.
+    Rule{[](const PlanFacts& f) { return f.plan->optimizer.kind == OptimizerKind::lbfgs; },
+         "optimizer lbfgs with {asked}: it runs forward and backward itself, several times a step, "
+         "over one group of parameters; omit {them}, or use another optimizer",
+         kPartsOfClosures},
     Rule{[](const PlanFacts& f) {
            return has_targets(f.plan->optimizer.kind) && f.plan->optimizer.master_weights;
          },

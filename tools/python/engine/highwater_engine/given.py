@@ -1,4 +1,4 @@
-"""Sizes of images, sounds and videos that a plan gives: --image-size, --audio-seconds, --video-frames.
+"""Sizes of images, sounds and videos that a plan gives, and objects in an image: --image-size, --audio-seconds, --video-frames, --objects.
 
 A model whose configuration names such a size is made for the one that is given, by the line that a user writes after
 reading the configuration.
@@ -8,7 +8,7 @@ from typing import Optional
 
 from .plan import Refused
 
-WORDS = {"image_size": "images", "audio_seconds": "sounds", "video_frames": "videos"}
+WORDS = {"image_size": "images", "audio_seconds": "sounds", "video_frames": "videos", "objects": "objects in images"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Given:
     image_size: Optional[tuple] = None  # height, width
     audio_seconds: Optional[float] = None
     video_frames: Optional[int] = None
+    objects: Optional[int] = None
 
     def named(self):
         """Those that are given."""
@@ -26,7 +27,7 @@ class Given:
 def given(named):
     """named: the request's model."""
     size = named.get("image_size")
-    return Given(tuple(size) if size else None, named.get("audio_seconds"), named.get("video_frames"))
+    return Given(tuple(size) if size else None, named.get("audio_seconds"), named.get("video_frames"), named.get("objects"))
 
 
 def require_fed(plan, model):

@@ -70,6 +70,8 @@ def make(plan, model):
             raise Refused(f"--{name}: {model.name} makes its own batch; give the function a parameter '{name}', or omit "
                           "the option")
     require_fed(plan, model)
+    if model.turns and plan["framework"] not in ("hf", "torch"):
+        raise Refused(f"--framework {plan['framework']}: the models of {model.name} take turns in a loop of the script's own; use --framework hf")
     job = FRAMEWORKS[plan["framework"]](plan, model)
     plan.require_all_read()
     return dataclasses.replace(job, note=lengths.note(plan, model))

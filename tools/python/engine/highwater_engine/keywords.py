@@ -17,8 +17,8 @@ def called(text):
     try:
         return name, _literals(ast.parse(f"made({rest}", mode="eval").body)
     except (SyntaxError, ValueError):
-        raise UnknownModel(f"--model {text}: behind the name stand keywords of its builder, with numbers, texts, True, False or "
-                           f"None: {name}(drop_rate=0.1)") from None
+        raise UnknownModel(f"--model {text}: behind the name stand keywords of its builder, with numbers, texts, True, False, "
+                           f"None or tuples of these: {name}(drop_rate=0.1)") from None
 
 
 def _literals(call):
@@ -26,6 +26,10 @@ def _literals(call):
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
         raise ValueError("no call with keywords alone")
     found = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
-    if None in found or not all(isinstance(value, _PLAIN) for value in found.values()):
+    if None in found or not all(map(_is_plain, found.values())):
         raise ValueError("no plain value")
     return found
+
+
+def _is_plain(value):
+    return all(isinstance(each, _PLAIN) for each in (value if isinstance(value, (tuple, list)) else [value]))

@@ -23,5 +23,5 @@ def note(plan, model):
     if model.longest is not None and max(lengths(plan)) > model.longest:
         parts.append(f"sequences of {model.longest} tokens, for which {model.name} has positions")
     if model.targets and plan.get("target_seq") is None:
-        parts.append("labels are as long as the inputs (--target-seq)")
+        parts.append(f"{'the second texts are as long as the first' if model.counted else 'labels are as long as the inputs'} (--target-seq)")
     return "; ".join(parts)

@@ -14,7 +14,8 @@ class Model:
     block: tuple = ()       # (module, class) of the block that FSDP shards
     task: str = "CAUSAL_LM"  # of PEFT
     vocabulary: str = "config.vocab_size"
-    data: str = ""          # the class of its examples, with {examples} and {fields}; empty: tokens
+    data: str = ""          # the class of its examples, with {examples}, {fields}, {seq} and {target}; empty: tokens
+    counted: str = ""       # what that class calls the tokens of a sequence; empty: it has their number
     fields: str = ""        # of an example, with {seq} and {target}
     mask: str = ""          # the field that tells padding, with {hidden}; empty: the forward takes none, or has it anyway
     targets: bool = False   # labels have a length of their own
@@ -26,6 +27,7 @@ class Model:
     call: str = CALL
     constants: str = ""     # further arguments of the call
     loss: str = "outputs.loss"
+    turns: str = ""         # of several models: the generator of a step's (model, loss), whose call takes the place of `call` and `loss`
     checkpointing: str = "model.gradient_checkpointing_enable({arguments})"  # empty: it has none
     files: dict = dataclasses.field(default_factory=dict)  # beside the script
     has_config: bool = True  # `config` is transformers' configuration

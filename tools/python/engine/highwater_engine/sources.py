@@ -42,9 +42,10 @@ def models_of(named, labels=0):
     if library in _CLASSIFIERS:
         name, given_keywords = keywords.called(name)
         head = {"num_classes": labels} if labels else {}
-        return [_CLASSIFIERS[library](name, sizes.image_size, {**given_keywords, **head})]
+        return [_CLASSIFIERS[library](name, sizes, {**given_keywords, **head})]
     if library == "diffusers":
-        return [_diffusers(name, sizes.image_size)]
+        name, head = (name, {}) if os.path.isdir(name) else keywords.called(name)
+        return [_diffusers(name, head, sizes.image_size)]
     return _of_file(*named["python"].rsplit(":", 1), {"batch": named["batch"], "seq": named["seq"], **sizes.named()})
 
 
@@ -74,6 +75,13 @@ def _of_file(path, function, sizes):
     call = f"{function}({', '.join(f'{name}={sizes[name]}' for name in found['takes'])})"
     if found["returns"] == 1:
         return _of_architecture(imports, call, f"{file}:{function}", found, sizes)
+    load = _LOADS["nested" if found.get("is_nested") else found["batch"]]
+    fixes = tuple(name for name in sizes if name not in found["takes"])
+    if found.get("has_turns"):
+        return [models.Model(
+            imports=imports + ("\nfrom torch.utils._pytree import tree_map" if found.get("is_nested") else ""),
+            prepare=f"\n_, batch, turns = {call}", expression=f"{call}[0]", load=load, turns="turns(*model, batch)", batches="[batch] * {steps}",
+            has_config=False, is_transformers=False, checkpointing="", fixes=fixes, sizes=frozenset(sizes), name=f"{file}:{function}")]
     names = ["_", "batch", "loss_of"][:found["returns"]]
     other = f"{function}({', '.join(f'{name}={{batch}}' if name == 'batch' else f'{name}={sizes[name]}' for name in found['takes'])})"
     brings_loss = found["returns"] == 3
@@ -81,10 +89,10 @@ def _of_file(path, function, sizes):
     return [models.Model(
         imports=imports + (f"\nfrom torch.utils._pytree import {', '.join(tree)}" if tree else ""),
         prepare=("" if brings_loss else OWN_LOSS) + f"\n{', '.join(names)} = {call}", expression=f"{call}[0]",
-        block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=_LOADS["nested" if found.get("is_nested") else found["batch"]],
+        block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=load,
         call=_CALLS[found["batch"]].format(taken=_taken(found)), batches="[batch] * {steps}",
         other_batches=f"[{other}[1]] * {{steps}}", has_config=False, is_transformers=False,
-        fixes=tuple(name for name in sizes if name not in found["takes"]), sizes=frozenset(sizes), name=f"{file}:{function}")]
+        fixes=fixes, sizes=frozenset(sizes), name=f"{file}:{function}")]
 
 
 def _of_architecture(imports, call, name, found, sizes):
@@ -142,10 +150,24 @@ def _facts_of_file(path, function, sizes):
                         f"transformers alone; it returned a {type(made).__name__}")
     model, batch = made[:2]
     kind = "dict" if isinstance(batch, dict) else "list" if isinstance(batch, (tuple, list)) else "tensor"
+    if isinstance(model, (tuple, list)):
+        return _facts_of_turns(function, made, {"takes": takes, "returns": 3, "batch": kind, "is_nested": is_nested(batch, kind, torch.Tensor)})
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"the first of what {function}() returns is a {type(model).__name__}, not a torch.nn.Module")
     return {"takes": takes, "returns": len(made), "batch": kind, "is_nested": is_nested(batch, kind, torch.Tensor), "block": block_in(model),
             "taken": taken_of(model, batch, kind) if len(made) == 3 else None}
+
+
+def _facts_of_turns(function, made, facts):
+    """Several models, with a generator that says in which order they are trained."""
+    import torch
+    strangers = [type(part).__name__ for part in made[0] if not isinstance(part, torch.nn.Module)]
+    if strangers:
+        raise TypeError(f"the first of what {function}() returns has a {strangers[0]}, which is no torch.nn.Module")
+    if len(made) != 3 or not inspect.isgeneratorfunction(made[2]):
+        raise TypeError(f"{function}() returns {len(made[0])} models; return (models, batch, turns) with a function turns(*models, batch) "
+                        "that yields a model and its loss for each of their steps")
+    return {**facts, "has_turns": True}
 
 
 def is_nested(batch, kind, tensor):
@@ -192,7 +214,9 @@ def _literal(name):
     return json.dumps(name).replace("{", "{{").replace("}", "}}")
 
 
-def _timm(name, size, head):
+def _timm(name, given, head):
+    size = given.image_size
+
     def facts():
         import timm
         model = timm.create_model(name)
@@ -211,10 +235,10 @@ _MADE_FOR = {"image_size": max, "input_size": list}
 _OUTPUTS = {"classification": ("outputs", LABEL), "segmentation": ('outputs["out"]', '"label": torch.zeros({size}, dtype=torch.long)')}
 
 
-def _torchvision(name, size, head):
-    facts = asked(lambda: _facts_of_torchvision(name, size, head))
+def _torchvision(name, given, head):
+    facts = asked(lambda: _facts_of_torchvision(name, given.image_size, head))
     expression, called = f"torchvision.models.get_model({_literal(name)}, weights=None{{arguments}})", f"torchvision:{name}"
-    return _detector(expression, called, facts) if facts.get("target") else _classifier("import torchvision", expression, called, facts)
+    return _detector(expression, called, facts, given.objects or _OBJECTS) if facts.get("target") else _classifier("import torchvision", expression, called, facts)
 
 
 def _facts_of_torchvision(name, size, head):
@@ -269,31 +293,32 @@ def _target(module):
     return ["boxes", "labels", *more]
 
 
-def _detector(expression, name, facts):
+def _detector(expression, name, facts, objects):
     """Images of any sizes with the objects in each: lists, which no loader stacks. Its losses are a dictionary."""
     _, height, width = facts["input"]
     backbone = facts.get("backbone")
     trained = "the last layers of its pretrained backbone are trained" if backbone else "all layers of its backbone are trained"
-    boxes = [[width * i // 14, height * i // 14, width * (i + 7) // 14, height * (i + 7) // 14] for i in range(_OBJECTS)]
-    rows = {"boxes": f"torch.tensor({boxes}, dtype=torch.float32)", "labels": f"torch.ones({_OBJECTS}, dtype=torch.long)",
-            "masks": f"torch.ones({_OBJECTS}, {height}, {width}, dtype=torch.uint8)", "keypoints": f"torch.ones({_OBJECTS}, 17, 3)"}
+    boxes = [[width * i // 14, height * i // 14, width * (i + 7) // 14, height * (i + 7) // 14] for i in (each % _OBJECTS for each in range(objects))]
+    rows = {"boxes": f"torch.tensor({boxes}, dtype=torch.float32)", "labels": f"torch.ones({objects}, dtype=torch.long)",
+            "masks": f"torch.ones({objects}, {height}, {width}, dtype=torch.uint8)", "keypoints": f"torch.ones({objects}, 17, 3)"}
     target = ", ".join(f'"{key}": {rows[key]}' for key in facts["target"])
     return models.Model(
         imports="import torchvision\nfrom torch.utils._pytree import tree_map",
         prepare=f"image = torch.rand(3, {height}, {width})\ntarget = {{{target}}}"
                 + (_UNTRAINED_WEIGHTS.format(**backbone) if backbone else ""),
-        expression=expression.format(arguments=_keywords(facts["arguments"])), sizes=frozenset(["image_size"]),
+        expression=expression.format(arguments=_keywords(facts["arguments"])), sizes=frozenset(["image_size", "objects"]),
         block=tuple(facts["block"] or ()), batches="[([image] * {batch}, [target] * {batch})] * {steps}", load=_LOADS["nested"],
         call="{called}(*batch)", loss="sum(outputs.values())", has_config=False, is_transformers=False, name=name, checkpointing="",
-        fed=f"images of 3 x {height} x {width} with {_OBJECTS} boxes each; {trained}")
+        fed=f"images of 3 x {height} x {width} with {objects} boxes each; {trained}")
 
 
-def _diffusers(name, size):
+def _diffusers(name, head, size):
     is_folder = os.path.isdir(name)
-    facts = asked(lambda: _facts_of_diffusers(name, is_folder, size))
-    cls, more = facts["class"], f"sample_size={facts['sample_size']}" if size else ""
-    made = f"{cls}.from_config({cls}.load_config({json.dumps(os.path.abspath(name))}){', ' * bool(more)}{more})" if is_folder \
-        else f"{cls}({more})"
+    facts = asked(lambda: _facts_of_diffusers(name, head, is_folder, size))
+    cls = facts["class"]
+    more = _keywords({**head, **({"sample_size": facts["sample_size"]} if size else {})})
+    made = f"{cls}.from_config({cls}.load_config({json.dumps(os.path.abspath(name))}){more})" if is_folder \
+        else f"{cls}({more.removeprefix(', ')})"
     fields = ", ".join(f'"{key}": {value}' for key, value in facts["fields"].items())
     return models.Model(
         imports=f"from diffusers import {cls}", prepare="", expression=made, block=tuple(facts["block"] or ()),
@@ -303,13 +328,13 @@ def _diffusers(name, size):
         checkpointing="model.enable_gradient_checkpointing()", fed=", ".join(facts["fields"]))
 
 
-def _facts_of_diffusers(name, is_folder, size):
+def _facts_of_diffusers(name, head, is_folder, size):
     import diffusers
     kind = json.load(open(os.path.join(name, "config.json")))["_class_name"] if is_folder else name
     cls = getattr(diffusers, kind, None)
     if cls is None:
         raise LookupError(f"diffusers has no class '{kind}'")
-    model = cls.from_config(cls.load_config(name)) if is_folder else cls()
+    model = cls.from_config(cls.load_config(name), **head) if is_folder else cls(**head)
     sample_size = None
     if size:
         if "sample_size" not in model.config:

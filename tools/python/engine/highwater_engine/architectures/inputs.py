@@ -223,14 +223,16 @@ def _tokens(inputs):
 def _boxes(inputs):
     inputs.arranges.append('batch["labels"] = [{"class_labels": classes, "boxes": boxes} for classes, boxes in '
                            'zip(batch.pop("classes"), batch.pop("boxes"))]')
-    return {"classes": "torch.zeros(4, dtype=torch.long)", "boxes": "torch.full((4, 4), 0.5)"}
+    objects = inputs.sizes.objects
+    return {"classes": f"torch.zeros({objects}, dtype=torch.long)", "boxes": f"torch.full(({objects}, 4), 0.5)"}
 
 
 def _masks(inputs):
     inputs.arranges.append('batch["mask_labels"], batch["class_labels"] = list(batch["mask_labels"]), '
                            'list(batch["class_labels"])')
-    return {"mask_labels": f"torch.ones(4, {inputs.sizes.height}, {inputs.sizes.width})",
-            "class_labels": "torch.arange(4)"}
+    objects = inputs.sizes.objects
+    return {"mask_labels": f"torch.ones({objects}, {inputs.sizes.height}, {inputs.sizes.width})",
+            "class_labels": f"torch.arange({objects})"}
 
 
 def _pixels(inputs):

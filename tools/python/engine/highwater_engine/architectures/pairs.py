@@ -30,7 +30,7 @@ class Pairs(torch.utils.data.Dataset):
         return {examples}
 
     def __getitem__(self, index):
-        return [{{{fields}}} for _ in range(2)]
+        return [{{{fields}}} for length in ({seq}, {target})]
 
 """
 
@@ -49,9 +49,9 @@ def of(model, config):
     if not isinstance(getattr(config, "vocab_size", None), int):
         raise UnknownModel(f"--loss contrastive: {model.name} reads no tokens; omit it")
     return dataclasses.replace(
-        model, prepare=f"{model.prepare}\n{_LINES}", data=_DATA, fields='"input_ids": torch.randint(0, config.vocab_size, ({seq},))',
-        mask='"attention_mask": torch.ones({seq}, dtype=torch.long){hidden}, ', dataset="Pairs()",
+        model, prepare=f"{model.prepare}\n{_LINES}", data=_DATA, fields='"input_ids": torch.randint(0, config.vocab_size, (length,))',
+        mask='"attention_mask": torch.ones(length, dtype=torch.long){hidden}, ', counted="length", dataset="Pairs()",
         load="batch = [{{name: tensor.to({device}) for name, tensor in text.items()}} for text in batch]", arranges=(), constants="",
-        call='[mean_of({called}(**text)[0], text.get("attention_mask")) for text in batch]', loss="loss_of(outputs)", targets=False,
+        call='[mean_of({called}(**text)[0], text.get("attention_mask")) for text in batch]', loss="loss_of(outputs)", targets=True,
         fed="pairs of texts, the mean of whose states is compared")
 

@@ -10,6 +10,7 @@ MOST_FRAMES = 30 * FRAMES
 SAMPLING_RATE = 16000  # where the configuration has none: that of nearly all speech models
 EXAMPLES_OWN = 4       # things in an example, of which a user may have any number
 SECONDS = 5            # of a waveform
+OBJECTS = 4            # in an image
 
 
 class Unknown(Exception):
@@ -91,6 +92,7 @@ class Sizes:
         self.channels = whole(config, PIXELS, "num_channels", "in_channels", "num_image_channels", default=3)
         self._images = given.video_frames or whole(config, PIXELS, "num_frames", default=None)
         self._seconds = given.audio_seconds
+        self._objects = given.objects or OBJECTS
         self._rate = whole(config, SOUND, "sampling_rate", "sample_rate", default=SAMPLING_RATE)
         self.bins = whole(config, SOUND, "num_mel_bins", "n_mels", "feature_size", "input_feat_per_channel", "input_dim",
                           "num_bins", default=80)
@@ -107,6 +109,11 @@ class Sizes:
     def images(self):
         """Frames of a video; None where the configuration has no number."""
         return self._use("video_frames", self._images)
+
+    @property
+    def objects(self):
+        """In each image."""
+        return self._use("objects", self._objects)
 
     @property
     def samples(self):

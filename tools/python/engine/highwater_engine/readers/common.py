@@ -159,6 +159,9 @@ def target(plan, model):
 def require_one_optimizer(plan, optimizer):
     """@raises Refused"""
     is_plain = plan["framework"] in ("hf", "torch") and plan["pp"] == 1 and not plan["dp_kind"].startswith("zero")
+    if optimizer == "lbfgs" and (not is_plain or plan["dp"] * plan["tp"] * plan["cp"] > 1):
+        raise Refused("--optimizer lbfgs: it calls the model again, and --engine torch writes that in a plain loop on one GPU only; "
+                      "use --framework hf without --dp")
     if optimizer == "muon" and not is_plain:
         raise Refused("--optimizer muon: AdamW steps beside it, and --engine torch makes two optimizers in a plain loop "
                       "only; use --framework hf without pipelines and DeepSpeed")

@@ -6,6 +6,7 @@ from .common import averaged, common, evaluation, optional, require_block, requi
 from .deepspeed import STAGES, deepspeed
 from .pipeline import pipeline
 from .sharding import ddp_keywords, flat_sharding, full_sharding
+from .turns import turns
 
 # What is sharded from meta is made there, as the script of a user does, wherever the model is said to begin.
 INITS = {"none": ("cpu", "device"), "ddp": ("cpu", "device"), "tensor": ("cpu", "device"), "fsdp1": ("cpu",),
@@ -13,6 +14,8 @@ INITS = {"none": ("cpu", "device"), "ddp": ("cpu", "device"), "tensor": ("cpu", 
 
 
 def plain(plan, model):
+    if model.turns:
+        return turns(plan, model)
     if plan["dp_kind"] in STAGES:
         return deepspeed(plan, model)
     if plan["pp"] > 1:

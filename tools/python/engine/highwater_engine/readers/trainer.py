@@ -35,6 +35,7 @@ def trainer(plan, model):
     plan.one_of("optimizer", *scripts.TRAINER_OPTIMIZERS)
     job = trained(plan, model, "ddp", "fsdp2")
     plan.refuse_changed("teacher")
+    plan.one_of("loss", "hf", "contrastive")
     job.update(evaluation=evaluation(plan), **untrained(plan))
     if job["evaluation"]:
         job["arguments"] = job["arguments"] + job["evaluation"]["arguments"]

@@ -17,8 +17,9 @@ from .torchtitan import PROGRAM as TORCHTITAN
 from .trainer import sft_script, tokenizer_files, trainer_script
 from .trl import LOOPS as TRL_LOOPS
 from .trl import trl_script
+from .turns import turns_script
 from .wrapping import wrapping_alone
 
 __all__ = ["CHECKPOINTS", "CHECKPOINT_FILES", "DEFAULTS", "OPTIMIZERS", "SCHEDULES", "TORCHTITAN", "TRAINER_OPTIMIZERS", "TRL_LOOPS", "accelerate_script", "data", "deepspeed_file", "deepspeed_script", "fsdp_file",
            "indented", "pipeline_script",
-           "plain_script", "sft_script", "teacher_files", "text", "tokenizer_files", "torchtitan_files", "trainer_script", "trl_script", "wrapping_alone"]
+           "plain_script", "sft_script", "teacher_files", "text", "tokenizer_files", "torchtitan_files", "trainer_script", "trl_script", "turns_script", "wrapping_alone"]

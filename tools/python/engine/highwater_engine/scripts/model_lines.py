@@ -44,13 +44,13 @@ def data(job):
     length = str(lengths[0]) if len(set(lengths)) == 1 else \
         f"{tuple(lengths)}[index // {job['batch']} % {len(lengths)}]"
     target = job["target"] or length
-    hidden = HIDDEN.format(length=length) if job["mask"] == "padded" else ""
+    hidden = HIDDEN.format(length=model.counted or length) if job["mask"] == "padded" else ""
     if model.batches:
         return ""
     if model.data:
         floats = f", dtype={dtype(job)}" if dtype(job) else ""
         fields = (model.mask if job["mask"] else "") + model.fields
-        return model.data.format(examples=job["examples"],
+        return model.data.format(examples=job["examples"], seq=length, target=target,
                                  fields=fields.format(seq=length, target=target, floats=floats, hidden=hidden))
     if job["context_ranks"] > 1:
         return SHIFTED_TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length,
@@ -74,15 +74,15 @@ def lora_config(job):
 
 
 def frozen(job):
-    """The lines that keep modules from being trained, by the last parts of their names."""
+    """The lines that keep modules and parameters from being trained, by the last parts of their names."""
     if not job["frozen"]:
         return ""
     names, others = job["frozen"], job["freezes_others"]
     said = f"--freeze {'all-but:' * others}{','.join(names)}: the model has no such module"
     return text("model.requires_grad_(False)" if others else "",
-                f'named = [module for name, module in model.named_modules() if f".{{name}}".endswith({tuple("." + name for name in names)})]',
+                f'named = [part for name, part in (*model.named_modules(), *model.named_parameters()) if f".{{name}}".endswith({tuple("." + name for name in names)})]',
                 "if not named:", f"    raise LookupError({said!r})",
-                "for module in named:", f"    module.requires_grad_({others})")
+                "for part in named:", f"    part.requires_grad_({others})")
 
 
 def adapts(job):

@@ -8,12 +8,14 @@ from .lines import text
 @dataclasses.dataclass(frozen=True)
 class Made:
     """How a script makes an optimizer (workloads/facts/optimizers.json): its class, its keywords, what they are for the projected parameters, whether it
-    wants to be told that training begins, and whether it is given the model and runs the backward."""
+    wants to be told that training begins, whether it is given the model and runs the backward, and whether its step is given a function that runs
+    forward and backward."""
     name: str
     keywords: str
     targeted: str = ""
     trains: bool = False
     takes_model: bool = False
+    calls_again: bool = False
 
 
 def _made(script):
@@ -95,6 +97,10 @@ def stepped(job):
     if OPTIMIZERS[job["optimizer"]].takes_model:
         return ""
     return text("optimizer.step()", "second_optimizer.step()" if job["optimizer"] == "muon" else "")
+
+
+def calls_again(job):
+    return job["optimizer"] in OPTIMIZERS and OPTIMIZERS[job["optimizer"]].calls_again
 
 
 def clipped(job):

@@ -3,7 +3,7 @@ from . import evaluation, teacher
 from .lines import TORCH_TYPES, indented, text
 from .loop import dropped, forward_and_loss, loader, loading
 from .model_lines import data, imports_of_model
-from .optimizers import clipped, differentiated, import_of_optimizer, optimizer, stepped, zeroed
+from .optimizers import calls_again, clipped, differentiated, import_of_optimizer, optimizer, stepped, zeroed
 from .wrapping import imports_of_wrapping, wrapping
 
 
@@ -55,11 +55,22 @@ def without_sync(job, last, body):
     return text(f"with contextlib.nullcontext() if {last} else model.no_sync():", indented(body))
 
 
+def closure(job):
+    """The function that the optimizer's step calls, as PyTorch's documents write it."""
+    zeroes_late = job["zeroes_at"] == "backward"
+    body = text("" if zeroes_late else zeroed(job), computed(job), zeroed(job) if zeroes_late else "", "loss.backward()", clipped(job),
+                "return loss")
+    return text("def closure():", indented(body))
+
+
 def plain_step(job, device):
     """The body of the loop over batches."""
     load = loading(job, device)
     if not job["training"]:
         return text(load, computed(job))
+    if calls_again(job):
+        return text(load, closure(job), "optimizer.step(closure)", "averaged.update_parameters(model)" if job["averages"] else "",
+                    evaluation.called(job))
     accumulates = job["accumulate"] > 1
     last = f"(step + 1) % {job['accumulate']} == 0"
     zero = text(f"if step % {job['accumulate']} == 0:", indented(zeroed(job))) if accumulates else zeroed(job)

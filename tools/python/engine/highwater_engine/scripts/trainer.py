@@ -2,7 +2,7 @@
 import json
 
 from . import quantized
-from .lines import text
+from .lines import indented, text
 from .model_lines import adapted, adapter_config, adapts, built, data, imported_config, imports_of_model
 from .optimizers import OPTIMIZERS, TRAINER_OPTIMIZERS
 
@@ -23,8 +23,49 @@ class InOrder(Trainer):
 """
 
 
+# What the model does not compute itself.
+OWN_LOSS = """
+class OwnLoss({trainer}):
+    def compute_loss(self, model, batch, return_outputs=False, num_items_in_batch=None):
+        outputs = {call}
+        loss = {loss}
+        return (loss, outputs) if return_outputs else loss
+
+"""
+
+# A batch in another form than that of its examples.
+COLLATED = """
+def collated(examples):
+{lines}
+
+"""
+
+
+def trainer_of(job):
+    """(the class that trains, the lines that define it)"""
+    model, name, lines = job["model"], "Trainer", ""
+    if len(set(job["seq"])) > 1:
+        name, lines = "InOrder", IN_ORDER
+    if model.loss != "outputs.loss":
+        lines += OWN_LOSS.format(trainer=name, call=model.call.format(called="model", constants=""), loss=model.loss)
+        name = "OwnLoss"
+    return name, lines
+
+
+def collating(job):
+    """(the keyword of Trainer, the lines that define what it names)"""
+    model = job["model"]
+    constants = model.constants.removeprefix(", ")
+    lines = [*model.arranges, *([f"batch.update({constants})"] if constants else [])]
+    if not lines and model.loss == "outputs.loss":
+        return "", ""
+    return ", data_collator=collated", COLLATED.format(
+        lines=indented(text("batch = torch.utils.data.default_collate(examples)", *lines, "return batch")))
+
+
 def trainer_script(job):
-    in_order = len(set(job["seq"])) > 1
+    name, own = trainer_of(job)
+    collator, collate = collating(job)
     chosen = [f"{job['autocast']}=True"] if job["autocast"] else []
     chosen += ["gradient_checkpointing=True"] if job["checkpoint"] else []
     chosen += ["torch_compile=True"] if job["compile"] else []
@@ -33,8 +74,8 @@ def trainer_script(job):
     keywords = ", ".join(['output_dir="out"', *training_arguments(job), *chosen])
     return text("import torch", imports_of_model(job), "from transformers import Trainer, TrainingArguments",
                 job["model"].prepare, data(job), f"model = {built(job)}", adapted(job),
-                IN_ORDER if in_order else "", f"arguments = TrainingArguments({keywords})",
-                f"trainer = {'InOrder' if in_order else 'Trainer'}(model=model, args=arguments, train_dataset={job['model'].dataset}{evaluated(job)})",
+                own, collate, f"arguments = TrainingArguments({keywords})",
+                f"trainer = {name}(model=model, args=arguments, train_dataset={job['model'].dataset}{collator}{evaluated(job)})",
                 "trainer.train()") + "\n"
 
 

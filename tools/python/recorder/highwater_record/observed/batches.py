@@ -34,6 +34,8 @@ class Batch:
         if len(args) == 1 and isinstance(args[0], dict):
             args, kwargs = (), {**args[0], **kwargs}
         named = {str(place): value for place, value in enumerate(args)}
+        self._listed = [value for value in (*args, *kwargs.values()) if isinstance(value, (list, tuple))]
+        self._classes = kwargs.get("class_labels") if isinstance(kwargs.get("class_labels"), (list, tuple)) else None
         self.tensors = {name: value for name, value in {**named, **kwargs}.items() if isinstance(value, torch.Tensor)}
 
     def tokens(self):
@@ -46,14 +48,34 @@ class Batch:
         first = self.tensors.get("0")
         return list(first.shape) if first is not None and is_tokens(self._torch, first) else None
 
+    def has_examples(self):
+        """Whether there is more than labels, of which each example has one."""
+        return any(tensor.dim() > 1 for tensor in self.tensors.values()) or bool(self.images())
+
     def has_labels(self):
         """Whether the model is given what it computes a loss of."""
-        return any(name in self.tensors for name in _LABELS)
+        return any(name in self.tensors for name in _LABELS) or bool(self.objects())
 
     def target(self):
         """Tokens in each sequence of labels, None where there are none."""
         labels = self.tensors.get("labels")
         return labels.shape[1] if labels is not None and labels.dim() == 2 else None
+
+    def images(self):
+        """[height, width] of each, where they come in a list; empty elsewhere."""
+        listed = [value for value in self._listed if value and all(self._is_image(each) for each in value)]
+        return [list(each.shape[1:]) for each in listed[0]] if listed else []
+
+    def _is_image(self, value):
+        return isinstance(value, self._torch.Tensor) and value.dim() == 3 and value.is_floating_point()
+
+    def objects(self):
+        """How many a detector is told of in each image; empty where there are none: lists of dictionaries, as torchvision's and DETR's models take
+        them, or lists of classes, as those that segment."""
+        for value in self._listed:
+            if value and all(isinstance(each, dict) and "boxes" in each for each in value):
+                return [len(each["boxes"]) for each in value]
+        return [len(each) for each in self._classes or ()]
 
     def shapes(self):
         return {name: list(tensor.shape) for name, tensor in self.tensors.items()}

@@ -22,7 +22,24 @@ def described(torch, module):
         facts["float8"] = float8
     if any(type(part).__name__ == "OptimizedModule" for part in module.modules()):
         facts["compiled"] = True
+    untrained, trained = parts_by_training(model)
+    if untrained and trained and not adapters(module):
+        facts["untrained"], facts["trained"] = untrained, trained
     return facts
+
+
+def parts_by_training(module, name=""):
+    """(names of what is not trained, names of what is): as few modules and parameters as say it."""
+    are_trained = {parameter.requires_grad for parameter in module.parameters()}
+    if len(are_trained) < 2:
+        return ([name] if are_trained == {False} else []), ([name] if are_trained == {True} else [])
+    inside = f"{name}." if name else ""
+    own = [(f"{inside}{each}", parameter.requires_grad) for each, parameter in module.named_parameters(recurse=False)]
+    found = [each for each, is_trained in own if not is_trained], [each for each, is_trained in own if is_trained]
+    for each, child in module.named_children():
+        for names, more in zip(found, parts_by_training(child, inside + each)):
+            names += more
+    return found
 
 
 def innermost(module):

@@ -26,11 +26,16 @@ class Observer:
         self._moved = []             # what converted or moved the model after it was made
         self._moved_from = None      # the device that it was on before it was first moved to the GPU
         self._shapes = []            # of each forward pass with gradients: [sequences, tokens], or None
+        self._objects = []           # of each of them: how many each image has, for a detector
         self._targets = []           # of each of them: tokens in the labels, or None
         self._passes = 0             # forward passes with gradients
         self._evaluations = evaluations.Evaluations(torch)  # of passes without
         self._copied = []            # weak references to parameters that copy.deepcopy() made
         self._since = 0              # the same since the last step
+        self._since_backward = 0     # the same since the last backward pass
+        self._passes_of_backward = []  # how many led to each backward pass: two, where a loss compares pairs
+        self._outside = None         # passes of a step before the optimizer's own step began, which may call the model itself
+        self._inside = None          # the handle of a hook of the model, where a module around it is given no tensors of its batch
         self._micro_batches = []     # of each step
         self._syncs = []             # whether each forward pass is followed by a reduction
         self._outputs = None         # a weak reference to the last outputs
@@ -81,12 +86,12 @@ class Observer:
             with self._careful("evaluation"):
                 self._look_at_evaluation(module)
             return
-        with self._careful("batch"):
-            self._look_at_batch(module)
         if "model" not in self._facts:
             self._look_at_model(module)
             with self._careful("saved tensors"):
                 self._facts["saved_tensors"] = self._where_tensors_are_saved()
+        with self._careful("batch"):
+            self._look_at_batch(module)
         if self._keeps is None and self._outputs is not None:
             self._keeps = self._outputs() is not None
 
@@ -97,6 +102,9 @@ class Observer:
 
     def backward_begins(self):
         self._in_backward, self._where, self._again = True, "backward", 0
+        if self._since_backward and len(self._passes_of_backward) < batches.MOST:
+            self._passes_of_backward.append(self._since_backward)
+        self._since_backward = 0
 
     def backward_ended(self):
         self._in_backward = False
@@ -117,10 +125,13 @@ class Observer:
                 self._facts.setdefault("model", {}).update(copied=copied, copies=sum(copied.values()))
         if self._since:  # of several optimizers the first counts
             self._micro_batches.append(self._since)
-            self._since = 0
+        self._outside, self._since = self._since, 0
 
     def optimizer_ended(self):
         self._where = "end"
+        if self._since:  # the step has called the whole micro-batch, LBFGS' several times
+            self._micro_batches[len(self._micro_batches) - bool(self._outside):] = [self._outside + 1]
+        self._outside = self._since = 0
         for handle in self._handles:
             handle.remove()
         self._handles = []
@@ -178,15 +189,35 @@ class Observer:
     def _look_at_batch(self, module):
         args, kwargs = batches.arguments_of_call()
         batch = batches.Batch(self._torch, args, kwargs)
+        if self._inside is None and not batch.has_examples():
+            self._look_inside(module)
+        if self._inside is None:
+            self._note_pass(module, batch)
+
+    def _look_inside(self, module):
+        """A loss around the model is given texts in lists, sentence-transformers' for one; the model itself is given tensors."""
+        inner = models.innermost(module)
+        if inner is module or not hasattr(inner, "config") or "compiled" in self._facts["model"]:
+            return
+        self._inside = inner.register_forward_pre_hook(self._enters_inside, with_kwargs=True)
+
+    def _enters_inside(self, module, args, kwargs):
+        if self._torch.is_grad_enabled() and not self._in_backward:
+            with self._careful("batch"):
+                self._note_pass(module, batches.Batch(self._torch, args, kwargs))
+
+    def _note_pass(self, module, batch):
         self._passes += 1
         self._since += 1
+        self._since_backward += 1
         if len(self._shapes) < batches.MOST:
             self._shapes.append(batch.tokens())
             self._targets.append(batch.target())
+            self._objects.append(batch.objects())
             self._syncs.append(strategies.syncs(module))
         if "batch" not in self._facts:
             self._facts["batch"] = {"tensors": batch.shapes(), "attention_mask": batch.mask(self._host_value),
-                                    "labels": batch.has_labels()}
+                                    "labels": batch.has_labels(), "images": batch.images()}
 
     def _look_at_evaluation(self, module):
         args, kwargs = batches.arguments_of_call()
@@ -245,9 +276,10 @@ class Observer:
                            os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "")}
         facts["steps"] = {"count": len(self._micro_batches), "micro_batches": self._micro_batches,
                           "forward_passes": self._passes, "without_gradients": self._evaluations.others,
+                          "passes_of_backward": self._passes_of_backward,
                           "empties_cache": self._emptied}
         facts["evaluation"] = self._evaluations.described()
-        facts.setdefault("batch", {}).update(shapes=self._shapes, targets=self._targets, keeps_outputs=self._keeps, keeps_outputs_in_step=self._keeps_in_step)
+        facts.setdefault("batch", {}).update(shapes=self._shapes, targets=self._targets, objects=self._objects if any(self._objects) else [], keeps_outputs=self._keeps, keeps_outputs_in_step=self._keeps_in_step)
         facts.setdefault("model", {}).update(built_on=max(self._built, key=self._built.get, default=None), moved=self._moved, moved_from=self._moved_from,
                                              **({"zero_init": True} if self._in_zero_init else {}))
         facts.setdefault("strategy", {})["syncs"] = self._syncs
