@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools" / "python"), str(ROOT / "tools" / "python" / "engine")]
 
 from highwater_engine import architectures, asking, given, job, lengths, models, scripts, sources  # noqa: E402
-from highwater_engine.architectures import inputs, sizes, tasks  # noqa: E402
+from highwater_engine.architectures import inputs, photographs, sizes, tasks  # noqa: E402
 from highwater_engine.given import Given  # noqa: E402
 from highwater_engine.readers import common  # noqa: E402
 from measure.architectures import command, drawing, runs  # noqa: E402
@@ -288,6 +288,26 @@ class Sources(unittest.TestCase):
 
         more, = sources.models_of({"python": "torchvision:maskrcnn_resnet50_fpn", "objects": 9})
         self.assertIn('"labels": torch.ones(9, dtype=torch.long)', script(more))
+
+    def test_images_of_a_detector_lie_and_stand_where_no_size_is_given(self):
+        self.facts = {"input": [3, 480, 640], "block": [], "label": "", "loss": "", "arguments": {}, "target": ["boxes", "labels", "masks"], "turns": True}
+        written = script(sources.models_of({"python": "torchvision:maskrcnn_resnet50_fpn"})[0])
+        ast.parse(written)
+        self.assertIn("loader = [(([image, image.mT] * 2)[:2], ([target, turned] * 2)[:2])] * 3\n", written)
+        self.assertIn('turned = {**target, "boxes": target["boxes"][:, [1, 0, 3, 2]]}\nturned["masks"] = target["masks"].mT\n', written)
+
+    def test_a_drawn_size_is_the_largest(self):
+        model = types.SimpleNamespace(transform=types.SimpleNamespace(min_size=(640, 800)))
+        self.assertEqual(sources._largest(model), {"min_size": 800})
+        model.transform.min_size = (800,)
+        self.assertEqual(sources._largest(model), {})
+        self.assertEqual(sources._largest(types.SimpleNamespace()), {})
+
+    def test_a_processor_makes_sizes_of_a_photograph(self):
+        self.assertEqual(photographs.resized({"shortest_edge": 800, "longest_edge": 1333}), (800, 1066))
+        self.assertEqual(photographs.resized({"shortest_edge": 1000, "longest_edge": 1200}), (900, 1200))
+        self.assertEqual(photographs.resized({"height": 512, "width": 640}), (512, 640))
+        self.assertEqual(photographs.size_for(types.SimpleNamespace(model_type="any"), "class"), (224, 224))
 
     def test_a_detectors_backbone_is_taken_to_be_pretrained(self):
         self.facts = {"input": [3, 480, 640], "block": [], "label": "", "loss": "", "arguments": {}, "target": ["boxes", "labels"],

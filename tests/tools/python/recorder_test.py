@@ -761,15 +761,16 @@ class ObservedPlan(unittest.TestCase):
 
     def test_of_a_loss_around_a_model_the_models_own_inputs_count(self):
         weight = types.SimpleNamespace(dtype="torch.float32", numel=lambda: 1, requires_grad=True)
-        hooks = []
-        model = mock.Mock(spec=["config", "register_forward_pre_hook", "parameters", "modules"], parameters=lambda: [weight], modules=lambda: [],
-                          register_forward_pre_hook=lambda hook, with_kwargs: hooks.append(hook) or "handle")
+        called = []
+        model = mock.Mock(spec=["config", "forward", "parameters", "modules"], parameters=lambda: [weight], modules=lambda: [],
+                          forward=lambda **inputs: called.append(inputs))
         loss = mock.Mock(spec=[], modules=lambda: [], parameters=lambda: [weight])
         with mock.patch.object(observed.observer.batches, "arguments_of_call", lambda: (([{}, {}], Tensor(4)), {})), \
                 mock.patch.object(observed.observer.models, "innermost", lambda module: model):
             self.observer.forward_begins(loss)
         for length in (8, 6):
-            hooks[0](model, (), {"input_ids": Tensor(4, length), "attention_mask": Tensor(4, length)})
+            model.forward(input_ids=Tensor(4, length), attention_mask=Tensor(4, length))
+        self.assertEqual(len(called), 2)
         plan = self.observer.plan({})
         self.assertEqual((plan["batch"]["shapes"], plan["batch"]["labels"]), ([[4, 8], [4, 6]], False))
 

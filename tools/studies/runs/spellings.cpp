@@ -1,11 +1,14 @@
 #include "tools/studies/runs/spellings.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "tools/studies/runs/simulate_run.hpp"
 #include "tools/text/usage_errors.hpp"
 #include "traces/error.hpp"
+#include "workloads/plan/model/other_model.hpp"
 
 namespace highwater {
 namespace {
@@ -32,6 +35,20 @@ bool may_pad_texts(const TrainingPlan& plan) {
                           plan.framework == Framework::accelerate ||
                           plan.framework == Framework::trainer;
   return is_scripts && plan.training && plan.engine == EngineKind::torch;
+}
+
+/// torchvision's detectors of images of any size, whose batches are as high as their highest image
+/// and as wide as their widest.
+bool may_group_images(const TrainingPlan& plan) {
+  constexpr std::array<std::string_view, 3> kDetectors{"rcnn", "retinanet", "fcos"};
+  if (!is_other(plan.model.config) || plan.batch < 2 || plan.inputs.image) {
+    return false;
+  }
+  const std::string_view python = plan.model.config.as<OtherConfig>().python;
+  return python.starts_with("torchvision:") &&
+         std::ranges::any_of(kDetectors, [&](std::string_view name) {
+           return python.find(name) != std::string_view::npos;
+         });
 }
 
 /// A way of writing, where it is met, and whether it is worth the seconds that PyTorch takes.
@@ -62,6 +79,9 @@ constexpr std::array kSpellings{
                    false},
     CommonSpelling{
         {"attention-mask", "padded", "tokenizer(..., padding=True)", "", ""}, may_pad_texts, true},
+    CommonSpelling{{"image-size", "480x640", "batches of images of one orientation", "", ""},
+                   may_group_images,
+                   true},
     CommonSpelling{
         {"init", "pretrained", "SFTTrainer(model=\"owner/name\")", "", ""}, loads_by_name, false},
     CommonSpelling{

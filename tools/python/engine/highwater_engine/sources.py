@@ -13,6 +13,7 @@ import sys
 
 from . import architectures, keywords, models
 from .architectures import EXAMPLES
+from .architectures.photographs import PHOTOGRAPH
 from .asking import asked
 from .given import WORDS, given, like
 
@@ -255,18 +256,25 @@ def _facts_of_torchvision(name, size, head):
     detects = "detection" in module
     preset = next(iter(torchvision.models.get_model_weights(name))).transforms()
     edge = getattr(preset, "crop_size", [224])[0]
-    height, width = size or (_PHOTOGRAPH if detects else (edge, edge))
+    height, width = size or (PHOTOGRAPH if detects else (edge, edge))
     is_pretrained = detects and backbone is not None and backbone.default and "weights_backbone" not in head
     pretrained = _network_of(backbone.default) if is_pretrained else None
     of_size = {key: make(size) for key, make in _MADE_FOR.items() if size and key in inspect.signature(type(model)).parameters}
-    arguments = {**({} if pretrained else scratch), **of_size, **head}
+    arguments = {**({} if pretrained else scratch), **of_size, **_largest(model), **head}
     outputs, label = _OUTPUTS["segmentation" if "segmentation" in module else "classification"]
     loss = CROSS_ENTROPY.format(outputs=outputs)
     if "segmentation" in module and head.get("aux_loss"):  # torchvision 0.29, references/segmentation/train.py criterion
         loss += " + 0.5 * " + CROSS_ENTROPY.format(outputs='outputs["aux"]')
     return {"input": [3, height, width], "arguments": arguments, "block": block_in(model), "target": _target(module) if detects else [],
+            "turns": detects and size is None,
             "backbone": pretrained,
             "label": label.format(size=f"{height}, {width}"), "loss": loss}
+
+
+def _largest(model):
+    """Of a detector that scales each image to a size that it draws: a long run meets the largest."""
+    sizes = getattr(getattr(model, "transform", None), "min_size", None) or ()
+    return {"min_size": max(sizes)} if len(sizes) > 1 else {}
 
 
 def _network_of(weights):
@@ -283,8 +291,8 @@ _UNTRAINED_WEIGHTS = """
 torchvision.models.{class}.get_state_dict = lambda weights, *args, **kwargs: torchvision.models.get_model("{name}").state_dict()"""
 
 
-# COCO: most photographs have these sides, and 860,001 boxes lie in 117,266 of them (instances_train2017.json).
-_PHOTOGRAPH, _OBJECTS = (480, 640), 7
+# COCO: 860,001 boxes lie in 117,266 images (instances_train2017.json).
+_OBJECTS = 7
 
 
 def _target(module):
@@ -302,14 +310,21 @@ def _detector(expression, name, facts, objects):
     rows = {"boxes": f"torch.tensor({boxes}, dtype=torch.float32)", "labels": f"torch.ones({objects}, dtype=torch.long)",
             "masks": f"torch.ones({objects}, {height}, {width}, dtype=torch.uint8)", "keypoints": f"torch.ones({objects}, 17, 3)"}
     target = ", ".join(f'"{key}": {rows[key]}' for key in facts["target"])
+    prepare = f"image = torch.rand(3, {height}, {width})\ntarget = {{{target}}}"
+    batch, what = "[image] * {batch}, [target] * {batch}", f"images of 3 x {height} x {width}"
+    if facts.get("turns"):  # a batch is as high as its highest image and as wide as its widest
+        prepare += "\n" + _TURNED.format(masks='\nturned["masks"] = target["masks"].mT' * ("masks" in rows and "masks" in facts["target"]))
+        batch, what = "([image, image.mT] * {batch})[:{batch}], ([target, turned] * {batch})[:{batch}]", what + ", every other one upright"
     return models.Model(
-        imports="import torchvision\nfrom torch.utils._pytree import tree_map",
-        prepare=f"image = torch.rand(3, {height}, {width})\ntarget = {{{target}}}"
-                + (_UNTRAINED_WEIGHTS.format(**backbone) if backbone else ""),
+        imports="import torchvision\nfrom torch.utils._pytree import tree_map", prepare=prepare + (_UNTRAINED_WEIGHTS.format(**backbone) if backbone else ""),
         expression=expression.format(arguments=_keywords(facts["arguments"])), sizes=frozenset(["image_size", "objects"]),
-        block=tuple(facts["block"] or ()), batches="[([image] * {batch}, [target] * {batch})] * {steps}", load=_LOADS["nested"],
+        block=tuple(facts["block"] or ()), batches=f"[({batch})] * {{steps}}", load=_LOADS["nested"],
         call="{called}(*batch)", loss="sum(outputs.values())", has_config=False, is_transformers=False, name=name, checkpointing="",
-        fed=f"images of 3 x {height} x {width} with {objects} boxes each; {trained}")
+        fed=f"{what} with {objects} boxes each; {trained}")
+
+
+# The same photograph upright, with its boxes.
+_TURNED = """turned = {{**target, "boxes": target["boxes"][:, [1, 0, 3, 2]]}}{masks}"""
 
 
 def _diffusers(name, head, size):

@@ -10,7 +10,7 @@ import json
 from .. import models
 from ..asking import UnknownModel
 from ..given import Given
-from . import pairs, places, tasks
+from . import pairs, photographs, places, tasks
 from .inputs import CHOICES, Inputs, batch_of, forms_of, has_targets, label_parts, mask_of, wanted
 from .sizes import Sizes, Unknown, first, fitted, text_part
 
@@ -132,11 +132,11 @@ def _model(task, cls, read, labels, form):
     model = dataclasses.replace(model, imports=f"{model.imports}, set_seed")
     if labels != "none" and _is_plain_text(cls, config, task):
         return dataclasses.replace(model, name=cls.__name__, longest=longest(cls, config), targets=has_targets(config))
-    inputs = _inputs(cls, read, form, labels)
+    inputs = _inputs(task, cls, read, form, labels)
     batch = batch_of(inputs, labels)
     found = places.find(getattr(transformers, task.auto_class), inputs, batch.fields)
     if found is not None:
-        inputs = _inputs(cls, read, form, labels)
+        inputs = _inputs(task, cls, read, form, labels)
         inputs.place_token, inputs.places = found
         batch = batch_of(inputs, labels)
     fields = ", ".join(f'"{name}": {expression}' for name, expression in batch.fields.items())
@@ -148,8 +148,8 @@ def _model(task, cls, read, labels, form):
                                fed=", ".join(batch.fields) + ("" if not batch.loss else ", and the mean of its first output"))
 
 
-def _inputs(cls, read, form, labels):
-    return Inputs(cls, Sizes(read.config, read.given), form, CHOICES if labels == "choice" else 0)
+def _inputs(task, cls, read, form, labels):
+    return Inputs(cls, Sizes(read.config, read.given, photographs.size_for(read.config, task.labels)), form, CHOICES if labels == "choice" else 0)
 
 
 def _prepared(task, cls, read):

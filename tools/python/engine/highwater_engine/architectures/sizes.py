@@ -2,6 +2,7 @@
 import re
 
 from ..given import Given, like
+from .photographs import SQUARE
 
 PIXELS = ("vision", "image", "backbone", "visual")
 SOUND = ("audio", "encoder", "speech", "acoustic")
@@ -83,12 +84,13 @@ def fitted(config, given):
 class Sizes:
     """What inputs of a model have in common; `used`: which of the sizes that a plan may give it was asked for."""
 
-    def __init__(self, config, given=Given()):
+    def __init__(self, config, given=Given(), image=SQUARE):
+        """image: height and width where neither the configuration nor the plan has them"""
         self.config, self.used = config, set()
         text = text_part(config)
         vocabulary = getattr(text, "vocab_size", None) or whole(config, ("text",), "vocab_size", default=None)
         self.vocabulary = vocabulary and number("vocab_size", vocabulary)
-        self._image = given.image_size or _edges(first(config, PIXELS, "image_size") or 224)
+        self._image = given.image_size or _edges(first(config, PIXELS, "image_size") or image)
         self.channels = whole(config, PIXELS, "num_channels", "in_channels", "num_image_channels", default=3)
         self._images = given.video_frames or whole(config, PIXELS, "num_frames", default=None)
         self._seconds = given.audio_seconds

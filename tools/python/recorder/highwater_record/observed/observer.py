@@ -35,7 +35,7 @@ class Observer:
         self._since_backward = 0     # the same since the last backward pass
         self._passes_of_backward = []  # how many led to each backward pass: two, where a loss compares pairs
         self._outside = None         # passes of a step before the optimizer's own step began, which may call the model itself
-        self._inside = None          # the handle of a hook of the model, where a module around it is given no tensors of its batch
+        self._inside = False         # whether a module around the model is given no tensors of its batch, so that those of the model count
         self._micro_batches = []     # of each step
         self._syncs = []             # whether each forward pass is followed by a reduction
         self._outputs = None         # a weak reference to the last outputs
@@ -189,9 +189,9 @@ class Observer:
     def _look_at_batch(self, module):
         args, kwargs = batches.arguments_of_call()
         batch = batches.Batch(self._torch, args, kwargs)
-        if self._inside is None and not batch.has_examples():
+        if not self._inside and not batch.has_examples():
             self._look_inside(module)
-        if self._inside is None:
+        if not self._inside:
             self._note_pass(module, batch)
 
     def _look_inside(self, module):
@@ -199,9 +199,10 @@ class Observer:
         inner = models.innermost(module)
         if inner is module or not hasattr(inner, "config") or "compiled" in self._facts["model"]:
             return
-        self._inside = inner.register_forward_pre_hook(self._enters_inside, with_kwargs=True)
+        self._inside = True
+        _before(inner, "forward", functools.partial(self._enters_inside, inner))  # which sentence-transformers calls past all hooks
 
-    def _enters_inside(self, module, args, kwargs):
+    def _enters_inside(self, module, *args, **kwargs):
         if self._torch.is_grad_enabled() and not self._in_backward:
             with self._careful("batch"):
                 self._note_pass(module, batches.Batch(self._torch, args, kwargs))
@@ -251,6 +252,8 @@ class Observer:
         return "host" if name and name.startswith("save_on_cpu.") else name
 
     def _look_at_outputs(self, outputs):
+        if "batch" not in self._facts:  # of a loss around a model that was called in another way
+            return
         logits = getattr(outputs, "logits", None)
         # "cache" since transformers 5.24, which warns of the older name.
         name = "cache" if hasattr(outputs, "cache") else "past_key_values"
