@@ -312,8 +312,11 @@ ExitCode run_simulate_recorded(const po::variables_map& values, const SingleReco
 }
 
 /// Why the recorded plan cannot be simulated, whatever else is asked for; empty if it can.
-std::string refusal_of_plan(const SingleRecording& recording) {
+std::string refusal_of_plan(const SingleRecording& recording, const po::variables_map& values) {
   OptionWords words = recording.words;
+  if (const auto python = text_option(values, "python")) {
+    words.emplace_back("python", *python);
+  }
   std::erase_if(words, [](const OptionWord& word) { return find_option(word.first) == nullptr; });
   try {
     checked_run(words);
@@ -347,7 +350,7 @@ ExitCode run_simulate_plan(const Arguments& arguments, std::ostream& out) {
   try {
     return run_planned(read_simulate(values, arguments), out);
   } catch (const UsageError&) {
-    refusal = can_be_replayed ? refusal_of_plan(*recording) : "";
+    refusal = can_be_replayed ? refusal_of_plan(*recording, values) : "";
     if (refusal.empty()) {
       throw;
     }

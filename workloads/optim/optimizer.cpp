@@ -35,8 +35,9 @@ Path path_of(const Optimizer& choice, bool is_on_host) {
   return Path::foreach;
 }
 
-bool group_decays(OptimizerKind kind, std::size_t index, bool by_group) {
-  return by_group ? index == 0 : kind == OptimizerKind::adamw;
+bool group_decays(const highwater::Optimizer& choice, OptimizerKind kind, std::size_t index) {
+  return choice.param_groups == 2 ? index == 0
+                                  : kind == OptimizerKind::adamw || choice.weight_decay > 0;
 }
 
 std::pair<std::vector<Tensor>, std::vector<Tensor>> split_by_target(
@@ -114,7 +115,7 @@ OptimizerRun::Instance OptimizerRun::make_instance(
   Instance instance{.kind = kind, .groups = {}, .steps = 0, .maps = {}};
   for (std::size_t i = 0; i < groups.size(); ++i) {
     Group& group = instance.groups.emplace_back();
-    group.decays = group_decays(kind, i, choice_.param_groups == 2);
+    group.decays = group_decays(choice_, kind, i);
     for (const Tensor& param : groups[i]) {
       group.slots.push_back({.param = param, .model = {}, .state = {}, .is_initialized = false});
     }
@@ -134,8 +135,7 @@ void OptimizerRun::make_instances(const std::vector<std::vector<Tensor>>& given)
   for (std::size_t i = 0; i < given.size(); ++i) {
     for (const Tensor& param : given[i]) {
       instances_.push_back(make_instance(choice_.kind, {{param}}));
-      instances_.back().groups.front().decays =
-          group_decays(choice_.kind, i, choice_.param_groups == 2);
+      instances_.back().groups.front().decays = group_decays(choice_, choice_.kind, i);
     }
   }
 }

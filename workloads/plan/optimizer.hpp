@@ -101,6 +101,14 @@ struct Optimizer {
   bool master_weights = false;  ///< fp32 copies of low-precision parameters
   bool in_backward = false;     ///< each parameter is updated when its gradient is ready
   int rank = 128;               ///< of the projections of GaLore and APOLLO
+  double weight_decay = 0;      ///< that is added to gradients; with two groups the first decays
 };
+
+/// torch 2.15 optim/: those that add the decay to copies of the gradients, while others scale the
+/// parameters.
+constexpr bool decays_gradients(OptimizerKind kind) {
+  return library_of(kind) == OptimizerLibrary::torch && kind != OptimizerKind::adamw &&
+         kind != OptimizerKind::adafactor && kind < OptimizerKind::rprop;
+}
 
 }  // namespace highwater

@@ -38,9 +38,15 @@ void read_extras(const ObservedFacts& facts, bool has_momentum, SourceKeys& keys
     return;
   }
   const bool is_muon = facts.text(path + ".class") == "torch.Muon";
+  const OptimizerRow* const row = optimizer_of_class(facts.text(path + ".class").value_or(""));
+  const bool decays = row != nullptr && decays_gradients(row->kind) && runs_known_loop(facts);
   for (const auto& [name, value] : options->get_object()) {
     const std::string key = path + ".options." + std::string(name);
-    if (is_harmless(name)) {
+    if (name == "weight_decay" && decays) {
+      keys.use(key, boost::json::serialize(value), "weight-decay", facts.shown(key));
+    } else if (name == "weight_decay") {
+      keys.add_no_effect(key, boost::json::serialize(value), "decays in place");
+    } else if (is_harmless(name)) {
       keys.add_no_effect(key, boost::json::serialize(value), "no further tensor");
     } else if (name == "momentum" && is_muon) {
       keys.add_no_effect(key, boost::json::serialize(value), "Muon always keeps it");

@@ -118,6 +118,13 @@ class Collated(unittest.TestCase):
         self.assertNotIn("collat", written(framework="trainer"))
 
 
+class Decay(unittest.TestCase):
+    def test_optimizers_are_told_of_it(self):
+        self.assertIn("torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9, weight_decay=0.0001)", written(optimizer="sgd-momentum", weight_decay=0.0001))
+        self.assertIn("weight_decay=0.0001, ", written(framework="trainer", optimizer="sgd", weight_decay=0.0001))
+        self.assertNotIn("weight_decay", written(optimizer="sgd-momentum"))
+
+
 class Closures(unittest.TestCase):
     def test_the_step_is_given_what_computes_the_loss(self):
         script = written(optimizer="lbfgs", grad_clip=1.0)

@@ -295,7 +295,7 @@ TEST_CASE("observed plan: two passes before each backward are the texts of pairs
   CHECK(observed_word(same, "batch") == "8");
   CHECK(observed_word(same, "seq") == "32");
   CHECK(observed_word(same, "target-seq").empty());
-  CHECK(observed_word(same, "grad-accum").empty());
+  CHECK(observed_word(same, "grad-accum") == "1");
   const PlanSource other = pairs("[[8, 16], [8, 64], [8, 20], [8, 60]]", "");
   CHECK(observed_word(other, "seq") == "16,20");
   CHECK(observed_word(other, "target-seq") == "64");
@@ -353,6 +353,17 @@ TEST_CASE("observed plan: optimizers by class", "[plan][sources]") {
   CHECK(option_of(source, "optimizers.0.options.amsgrad") == "not supported");
   CHECK(option_of(observed(R"("optimizers": [{"class": "apex.FusedLAMB"}])"),
                   "optimizers.0.class") == "not supported");
+}
+
+TEST_CASE("observed plan: weight decay is told where it is added to gradients",
+          "[plan][sources]") {
+  const auto decayed = [](const std::string& name) {
+    return observed(R"("optimizers": [{"class": ")" + name +
+                    R"(", "groups": 1, "options": {"weight_decay": 0.0005}}])");
+  };
+  CHECK_FALSE(observed_word(decayed("torch.SGD"), "weight-decay").empty());
+  CHECK(observed_word(decayed("torch.AdamW"), "weight-decay").empty());
+  CHECK(option_of(decayed("torch.AdamW"), "optimizers.0.options.weight_decay") == "no effect");
 }
 
 TEST_CASE("observed plan: packages without a part in the run have no effect", "[plan][sources]") {

@@ -20,6 +20,7 @@ DEFAULTS = {
     "zero_grad_at": "end",   # start | end
     "loss": "hf",            # hf: labels given to the model | shift: cross entropy outside | flat: unshifted
     "lora": None,            # {"r": rank}: PEFT's adapters; tools/python/frameworks/record_deepspeed.py only
+    "freeze": None,          # modules that are not trained, by the last parts of their names: "wte,h.0"
     "keep_logits": False,    # hold the model's output until the next forward has returned
     "use_cache": False,
     "attention_mask": False,  # True: ones | padded: the first token of the last sequence is hidden

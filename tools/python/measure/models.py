@@ -84,6 +84,14 @@ def blocks_of(model):
     return list(best)
 
 
+def freeze(model, names):
+    """Keeps modules from being trained, by the last parts of their names; None: none of them."""
+    endings = tuple(f".{name}" for name in (names or "").split(",") if name)
+    for name, module in model.named_modules():
+        if endings and f".{name}".endswith(endings):
+            module.requires_grad_(False)
+
+
 def set_recompute(model, mode):
     """mode: none, reentrant, nonreentrant, or every2-<either> (odd-numbered blocks only)."""
     if mode == "none":

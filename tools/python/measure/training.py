@@ -103,6 +103,7 @@ class Training:
         if self.dist["kind"] != "none":
             self.start_group()
         self.build_model()
+        models.freeze(self.model, case["freeze"])
         models.set_recompute(self.model, case["checkpoint"])
         self.model.train(case["mode"] == "train")
         self.runner = self.wrap()

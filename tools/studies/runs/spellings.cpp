@@ -37,6 +37,13 @@ bool may_pad_texts(const TrainingPlan& plan) {
   return is_scripts && plan.training && plan.engine == EngineKind::torch;
 }
 
+/// Those with which weight decay is usual; torchvision's and timm's recipes all have it.
+bool may_decay(const TrainingPlan& plan) {
+  return is_plain_loop(plan) &&
+         (plan.optimizer.kind == OptimizerKind::sgd_momentum ||
+          plan.optimizer.kind == OptimizerKind::sgd);
+}
+
 /// torchvision's detectors of images of any size, whose batches are as high as their highest image
 /// and as wide as their widest.
 bool may_group_images(const TrainingPlan& plan) {
@@ -79,6 +86,14 @@ constexpr std::array kSpellings{
                    false},
     CommonSpelling{
         {"attention-mask", "padded", "tokenizer(..., padding=True)", "", ""}, may_pad_texts, true},
+    CommonSpelling{
+        {"weight-decay", "0.0001", "SGD(..., weight_decay=...) above 0", "", ""}, may_decay, true},
+    CommonSpelling{{"weight-decay", "0.0001",
+                    "SGD(..., weight_decay=...) above 0 and optimizer.zero_grad() right before "
+                    "loss.backward()",
+                    "zero-grad-at", "backward"},
+                   may_decay,
+                   true},
     CommonSpelling{{"image-size", "480x640", "batches of images of one orientation", "", ""},
                    may_group_images,
                    true},

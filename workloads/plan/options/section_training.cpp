@@ -131,6 +131,11 @@ constexpr std::array kTrainingRows{
     Option{"optimizer-rank", "N", training, rare, "of the projections of GaLore and APOLLO",
            "transformers 5.23 trainer_optimizer.py _get_galore_optimizer: 128",
            whole<OfOptimizer<&Optimizer::rank>>(1, kMostRank)},
+    Option{"weight-decay", "X", training, rare,
+           "weight decay of optimizers that add it to copies of the gradients",
+           "torch 2.15 optim/sgd.py, adam.py, rmsprop.py: weight_decay=0",
+           real<OfOptimizer<&Optimizer::weight_decay>>(0, 1e3, "from 0 to 1000")}
+        .and_more("SGD, Adam, RMSprop and others; AdamW scales the parameters in place"),
     Option{"grad-clip", "NORM", training, common, "clip the gradient norm",
            "Highwater's choice: a plain loop; transformers' Trainer clips at 1",
            optional_real<Path<&TrainingPlan::grad_clip>, Absent::null>(1e-12, 1e12,

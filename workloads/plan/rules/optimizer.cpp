@@ -59,6 +59,11 @@ constexpr std::array kOptimizerRules{
         },
         "optimizer muon with optimizer-in-backward: it stands for two optimizers, which step after "
         "the backward; omit one of them"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->optimizer.weight_decay > 0 && !decays_gradients(f.plan->optimizer.kind);
+         },
+         "weight-decay with optimizer {optimizer}: it takes no memory there, or there is none; "
+         "omit it"},
     // torch/optim/lbfgs.py: one group of parameters; amp/grad_scaler.py: no closures.
     Rule{[](const PlanFacts& f) { return f.plan->optimizer.kind == OptimizerKind::lbfgs; },
          "optimizer lbfgs with {asked}: it runs forward and backward itself, several times a step, "

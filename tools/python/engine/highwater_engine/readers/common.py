@@ -41,6 +41,7 @@ def common(plan, model):
            "peft": adapter(plan, model),
            **quantization(plan, weights, autocast),
            "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer, "optimizer_rank": plan["optimizer_rank"],
+           "weight_decay": plan.get("weight_decay") or 0,
            "clip": optional(plan["grad_clip"]), "compile": plan["compile"], "mask": mask(plan, model),
            "target": target(plan, model), "training": plan["mode"] == "train"}
     if plan["dropout"] is not None:

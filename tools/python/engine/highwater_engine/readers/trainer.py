@@ -24,6 +24,8 @@ def trained(plan, model, *kinds):
     arguments = [f"max_steps={plan['steps']}"]
     if plan.is_changed("grad_clip"):
         arguments.append(f"max_grad_norm={job['clip'] or 0}")
+    if job["weight_decay"]:
+        arguments.append(f"weight_decay={job['weight_decay']}")
     if plan.is_changed("label_smoothing"):
         arguments.append(f"label_smoothing_factor={plan['label_smoothing']}")
     sharding = kind if ranks > 1 or kind == "fsdp2" else "none"

@@ -17,7 +17,7 @@ DEFAULTS: dict = {
     "target": None,       # tokens of the labels, where they are others than those of the inputs
     "names_tensors": False,  # each tensor of a batch has a variable of its own
     "accumulate": 1, "no_sync": False,
-    "optimizer": "adamw", "implementation": None, "optimizer_rank": 128, "param_groups": 1, "clip": None,
+    "optimizer": "adamw", "implementation": None, "optimizer_rank": 128, "param_groups": 1, "weight_decay": 0, "clip": None,
     "zeroes_at": "end", "set_to_none": True, "empties_cache": False,
     # Over ranks; tensor_ranks of them, and as many copies as `replicas`, are in `ranks`.
     "device": "cuda", "sharding": "none", "ranks": 1, "tensor_ranks": 1, "tensor_plan": None, "replicas": 1,

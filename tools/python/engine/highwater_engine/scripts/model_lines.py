@@ -82,7 +82,9 @@ def frozen(job):
     return text("model.requires_grad_(False)" if others else "",
                 f'named = [part for name, part in (*model.named_modules(), *model.named_parameters()) if f".{{name}}".endswith({tuple("." + name for name in names)})]',
                 "if not named:", f"    raise LookupError({said!r})",
-                "for part in named:", f"    part.requires_grad_({others})")
+                "for part in named:", f"    part.requires_grad_({others})",
+                # Wav2Vec2's feature encoders let their first states require gradients unless they are told by a method of their own.
+                "" if others else text('    if hasattr(part, "_freeze_parameters"):', "        part._freeze_parameters()"))
 
 
 def adapts(job):

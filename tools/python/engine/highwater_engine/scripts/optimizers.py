@@ -68,7 +68,7 @@ def optimizer(job):
                     f'optimizer = {made.name}([{{"params": others}}, {{"params": targets, {group}}}], {made.keywords})')
     if made.takes_model:
         return f"optimizer = {made.name}(model, {made.keywords})"
-    options = made.keywords + IMPLEMENTATIONS[job["implementation"]]
+    options = made.keywords + IMPLEMENTATIONS[job["implementation"]] + decayed(job)
     first = grouping(job)
     train = "optimizer.train()" if made.trains else ""
     if not first:
@@ -76,6 +76,10 @@ def optimizer(job):
     second = {"p.dim() > 1": "p.dim() <= 1"}.get(first, f"not {first}")
     return text(f"groups = [[p for p in model.parameters() if {first}], [p for p in model.parameters() if {second}]]",
                 made_of(job, '[{"params": group} for group in groups]', made, options), train)
+
+
+def decayed(job):
+    return f", weight_decay={job['weight_decay']}" if job["weight_decay"] else ""
 
 
 def made_of(job, parameters, made, options):

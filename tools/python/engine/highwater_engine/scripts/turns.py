@@ -7,14 +7,14 @@ from . import evaluation
 from .lines import indented, text
 from .loop import loader
 from .model_lines import dtype
-from .optimizers import OPTIMIZERS, clipped, import_of_optimizer, made_of
+from .optimizers import OPTIMIZERS, clipped, decayed, import_of_optimizer, made_of
 
 
 def optimizers(job):
     """One for each model."""
     made = OPTIMIZERS[job["optimizer"]]
     return text("optimizers = {}", "for part in model:",
-                indented(text(made_of(job, "part.parameters()", made, made.keywords), "optimizers[part] = optimizer",
+                indented(text(made_of(job, "part.parameters()", made, made.keywords + decayed(job)), "optimizers[part] = optimizer",
                               "optimizer.train()" if made.trains else "")))
 
 

@@ -1,6 +1,6 @@
 """What an optimizer is: class, implementation, groups and the options that decide its memory."""
 
-_DECIDING = ("momentum", "nesterov", "amsgrad", "centered", "capturable", "differentiable", "maximize", "beta1")
+_DECIDING = ("momentum", "nesterov", "amsgrad", "centered", "capturable", "differentiable", "maximize", "beta1", "weight_decay")
 
 
 def described(optimizer):
