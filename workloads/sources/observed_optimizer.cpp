@@ -124,6 +124,14 @@ void use_clip(const ObservedFacts& facts, std::optional<double> norm, SourceKeys
            norm && *norm > 0 ? fmt::format("{}", std::min(*norm, kLargestNorm)) : "none");
 }
 
+/// Loops that decide themselves when gradients are zeroed. transformers 5.24, trainer.py: also where
+/// an epoch begins, by the line of before the first step; TRL between several forward passes of one
+/// step.
+bool zeroes_by_itself(const ObservedFacts& facts) {
+  const std::string loop = facts.text("loop").value_or("");
+  return loop == "trainer" || loop == "SFTTrainer" || runs_other_loop_of_trl(facts);
+}
+
 void read_gradients(const ObservedFacts& facts, SourceKeys& keys) {
   const auto norm = facts.number("gradients.clip");
   if (!norm && facts.text("loop") == "megatron") {
@@ -134,7 +142,7 @@ void read_gradients(const ObservedFacts& facts, SourceKeys& keys) {
     use_clip(facts, norm, keys);
   }
   const auto where = facts.text("gradients.zeroed_at");
-  if (where && !runs_other_loop_of_trl(facts)) {  // between several forward passes of one step
+  if (where && !zeroes_by_itself(facts)) {
     keys.use("gradients.zeroed_at", *where, "zero-grad-at", *where);
   }
   if (const auto frees = facts.flag("gradients.set_to_none")) {

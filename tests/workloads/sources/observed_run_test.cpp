@@ -355,6 +355,16 @@ TEST_CASE("observed plan: optimizers by class", "[plan][sources]") {
                   "optimizers.0.class") == "not supported");
 }
 
+TEST_CASE("observed plan: Trainer zeroes gradients itself", "[plan][sources]") {
+  const auto zeroed = [](const std::string& loop) {
+    return observed_word(observed(R"("gradients": {"zeroed_at": "start"}, "loop": ")" + loop + '"'),
+                         "zero-grad-at");
+  };
+  CHECK(zeroed("trainer").empty());
+  CHECK(zeroed("SFTTrainer").empty());
+  CHECK(zeroed("plain") == "start");
+}
+
 TEST_CASE("observed plan: weight decay is told where it is added to gradients",
           "[plan][sources]") {
   const auto decayed = [](const std::string& name) {
