@@ -176,6 +176,27 @@ void read_choices(const ObservedFacts& facts, SourceKeys& keys) {
   }
 }
 
+/// Of images beside a text: in pixels, or in the patches of a grid.
+void read_image_beside_text(const ObservedFacts& facts, SourceKeys& keys) {
+  constexpr std::int64_t kPatch = 14;  // Qwen2-VL and its kin; architectures/sizes.py
+  const auto pixels = shape_of_tensor(facts, "pixel_values");
+  const auto grid = facts.wholes("batch.grid");
+  if (pixels.size() == 4) {
+    keys.use("batch.tensors.pixel_values", facts.shown("batch.tensors.pixel_values"), "image-size",
+             fmt::format("{}x{}", pixels[2], pixels[3]));
+  } else if (grid.size() == 3) {
+    const auto told = facts.whole("model.config.vision_config.patch_size");
+    const std::int64_t patch = told.value_or(kPatch);
+    keys.use("batch.grid", facts.shown("batch.grid"), "image-size",
+             fmt::format("{}x{}", grid[1] * patch, grid[2] * patch));
+  }
+}
+
+/// Tokens of a sequence that stand for an image or a sound, which plans do not count.
+std::int64_t places_of(const ObservedFacts& facts) {
+  return facts.whole("batch.places").value_or(0);
+}
+
 void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
   if (compares_pairs(facts)) {
     return read_observed_pairs(facts, keys);
@@ -192,7 +213,8 @@ void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
   std::vector<std::int64_t> tokens;
   std::vector<std::int64_t> sequences;
   for (const BatchShape& shape : shapes) {
-    tokens.push_back(shape.tokens * sequence_ranks(facts));
+    const std::int64_t all = shape.tokens * sequence_ranks(facts);
+    tokens.push_back(all > places_of(facts) ? all - places_of(facts) : all);
     sequences.push_back(shape.sequences);
   }
   const std::int64_t most = std::ranges::max(sequences);
@@ -207,6 +229,7 @@ void read_shapes(const ObservedFacts& facts, SourceKeys& keys) {
   keys.use("batch.shapes", fmt::format("{} tokens", length), "seq", length);
   read_target(facts, tokens, keys);
   read_choices(facts, keys);
+  read_image_beside_text(facts, keys);
 }
 
 void read_mask(const ObservedFacts& facts, SourceKeys& keys) {

@@ -19,7 +19,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    absent_store, allocator_calls, answers_text, autotuning, call_stacks, captures, cudnn_workspaces, deepspeed_gates, distributed,
+    absent_store, allocator_calls, answers_text, autotuning, call_stacks, captures, cudnn_workspaces, deepspeed_gates, distributed, distributions,
     fused_backward, host_weights, launchers, libraries, observed, phases, pipelines, places, pool_names, progress, recorder,
     required_releases, routing,
     settings, splits, status, stuck, valid_json)
@@ -707,6 +707,17 @@ class Tensor:
         return self._floating
 
 
+class Distributions(unittest.TestCase):
+    def test_checks_of_values_that_nobody_knows_hold(self):
+        asked_of = []
+        module = types.SimpleNamespace(_all_true_or_runtime_assert=lambda valid, message: asked_of.append(message))
+        distributions.accept(module)
+        self.assertTrue(module._all_true_or_runtime_assert(types.SimpleNamespace(is_cuda=True), "on the device"))
+        self.assertFalse(module._all_true_or_runtime_assert(types.SimpleNamespace(is_cuda=False), "on the host"))
+        self.assertEqual(asked_of, ["on the device", "on the host"])
+        distributions.accept(types.SimpleNamespace())  # a release without it
+
+
 class ObservedPlan(unittest.TestCase):
     def setUp(self):
         self.torch = types.SimpleNamespace(
@@ -823,6 +834,19 @@ class ObservedPlan(unittest.TestCase):
         self.assertIsNone(self.observer._zeroed_at())
         zero()
         self.assertEqual(self.observer._zeroed_at(), "start")
+
+    def test_places_of_images_and_their_grid_are_read_off_the_batch(self):
+        class Ids(Tensor):
+            def __eq__(self, mark):
+                return types.SimpleNamespace(sum=lambda _: types.SimpleNamespace(max=lambda: {7: 256}.get(mark, 0)))
+
+        config = types.SimpleNamespace(image_token_id=7, audio_token_id=None)
+        batch = observed.observer.batches.Batch(self.torch, (), {"input_ids": Ids(2, 448), "image_grid_thw": Tensor(2, 3)})
+        self.assertEqual(batch.places(config, lambda ids: ids), 256)
+        self.assertEqual(batch.grid(lambda grid: [[1, 32, 30], [1, 8, 8]]), [1, 32, 30])
+        self.assertIsNone(batch.grid(lambda grid: None))
+        text = observed.observer.batches.Batch(self.torch, (), {"input_ids": Tensor(2, 448)})
+        self.assertEqual((text.places(config, None), text.grid(None)), (0, None))
 
     def test_examples_with_several_choices(self):
         batch = observed.observer.batches.Batch(self.torch, (), {"input_ids": Tensor(4, 5, 64), "attention_mask": Tensor(4, 5, 64)})

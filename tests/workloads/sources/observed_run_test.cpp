@@ -91,6 +91,22 @@ TEST_CASE("observed plan: batches without tokens", "[plan][sources]") {
   CHECK(option_of(batch(R"("x": [2, 3])"), "batch.tensors") == "not supported");
 }
 
+TEST_CASE("observed plan: images beside a text, and the tokens that stand for them",
+          "[plan][sources]") {
+  const auto batch = [](const std::string& facts) {
+    return observed(R"("batch": {"shapes": [[2, 448], [2, 448]], )" + facts + "}");
+  };
+  const PlanSource grid =
+      batch(R"("places": 256, "grid": [1, 32, 30], "tensors": {"pixel_values": [2048, 1176]})");
+  CHECK(observed_word(grid, "seq") == "192");
+  CHECK(observed_word(grid, "image-size") == "448x420");
+  const PlanSource pixels =
+      batch(R"("places": 0, "tensors": {"pixel_values": [2, 3, 336, 224]})");
+  CHECK(observed_word(pixels, "seq") == "448");
+  CHECK(observed_word(pixels, "image-size") == "336x224");
+  CHECK(observed_word(batch(R"("tensors": {})"), "image-size").empty());
+}
+
 TEST_CASE("observed plan: images in lists, with objects in them", "[plan][sources]") {
   const auto detector = [](const std::string& objects) {
     return observed(R"("batch": {"shapes": [null, null], "tensors": {},

@@ -5,8 +5,8 @@ HIGHWATER_RECORD_... variables (settings.py).
 Nothing happens until the script imports torch: then the fake CUDA libraries are loaded in place of NVIDIA's, and when
 torch initialises CUDA, before the first allocation, the recording starts.
 """
-from . import (after_import, autotuning, deepspeed_checks, deepspeed_gates, distributed, host_weights, launchers, libraries,
-               pipelines, recorder, settings, symmetric_memory)
+from . import (after_import, autotuning, deepspeed_checks, deepspeed_gates, distributed, distributions, host_weights, launchers,
+               libraries, pipelines, recorder, settings, symmetric_memory)
 
 _options = None
 
@@ -27,6 +27,7 @@ def install():
     after_import.after("torch.distributed.pipelining.stage",
                        lambda module: pipelines.describe_neighbours(options, module))
     after_import.after("deepspeed.runtime.zero.utils", deepspeed_checks.agree_with_rank_0)
+    after_import.after("torch.distributions.distribution", distributions.accept)
     after_import.after("deepspeed.moe.sharded_moe", deepspeed_gates.tell_when_gates_run)
     after_import.after("torch.distributed._symmetric_memory", symmetric_memory.stand_in_for_peers)
     after_import.after("torch._inductor.select_algorithm", autotuning.take_first_choice)

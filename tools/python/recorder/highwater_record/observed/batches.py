@@ -7,6 +7,7 @@ from .frames import variables
 MOST = 256  # forward passes whose shapes are kept
 _TOKENS = ("input_ids", "tokens", "inputs_embeds", "decoder_input_ids")
 _LABELS = ("labels", "start_positions", "mask_labels")
+_PLACES = ("image_token_id", "image_token_index", "audio_token_id", "audio_token_index")
 _CALLS = ("inner", "_call_impl")
 _MODULES = os.path.join("torch", "nn", "modules", "module.py")
 
@@ -51,6 +52,23 @@ class Batch:
     def has_examples(self):
         """Whether there is more than labels, of which each example has one."""
         return any(tensor.dim() > 1 for tensor in self.tensors.values()) or bool(self.images())
+
+    def places(self, config, host_value):
+        """How many tokens of a sequence stand for an image or a sound; 0 where there are none or nobody can read them."""
+        ids = self.tensors.get("input_ids")
+        marks = [value for name in _PLACES for value in [getattr(config, name, None)] if isinstance(value, int)]
+        if ids is None or ids.dim() != 2 or not marks or len(self.tensors) < 2:
+            return 0
+        held = ids if ids.is_cpu else host_value(ids)
+        return 0 if held is None else max(int((held == mark).sum(-1).max()) for mark in marks)
+
+    def grid(self, host_value):
+        """[frames, rows, columns] of the patches of the first image; None where a model is told of none."""
+        grid = self.tensors.get("image_grid_thw")
+        if grid is None or grid.dim() != 2:
+            return None
+        held = grid if grid.is_cpu else host_value(grid)
+        return None if held is None else [int(each) for each in held[0]]
 
     def has_labels(self):
         """Whether the model is given what it computes a loss of."""

@@ -218,7 +218,9 @@ class Observer:
             self._syncs.append(strategies.syncs(module))
         if "batch" not in self._facts:
             self._facts["batch"] = {"tensors": batch.shapes(), "attention_mask": batch.mask(self._host_value),
-                                    "labels": batch.has_labels(), "images": batch.images()}
+                                    "labels": batch.has_labels(), "images": batch.images(),
+                                    "places": batch.places(getattr(models.innermost(module), "config", None), self._host_value),
+                                    "grid": batch.grid(self._host_value)}
 
     def _look_at_evaluation(self, module):
         args, kwargs = batches.arguments_of_call()
