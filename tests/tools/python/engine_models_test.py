@@ -303,6 +303,25 @@ class Sources(unittest.TestCase):
         self.assertEqual(sources._largest(model), {})
         self.assertEqual(sources._largest(types.SimpleNamespace()), {})
 
+    def test_a_series_has_what_was_and_what_will_be(self):
+        class Forecaster:
+            main_input_name = "past_values"
+
+            def forward(self, past_values, past_time_features, future_values=None, future_time_features=None):
+                """
+                past_values (`torch.FloatTensor` of shape `(batch_size, sequence_length)`):
+                past_time_features (`torch.FloatTensor` of shape `(batch_size, sequence_length, num_features)`):
+                future_values (`torch.FloatTensor` of shape `(batch_size, prediction_length)`):
+                future_time_features (`torch.FloatTensor` of shape `(batch_size, prediction_length, num_features)`):
+                """
+
+        config = Config(context_length=48, prediction_length=24, lags_sequence=[1, 37], num_time_features=2, num_static_categorical_features=1)
+        batch = inputs.batch_of(inputs.Inputs(Forecaster, sizes.Sizes(config)), "future")
+        self.assertEqual(batch.fields, {
+            "past_values": "torch.randn(85{floats})", "past_time_features": "torch.randn(85, 2{floats})", "future_values": "torch.randn(24{floats})",
+            "future_time_features": "torch.randn(24, 2{floats})", "static_categorical_features": "torch.zeros(1, dtype=torch.long)"})
+        self.assertEqual(batch.loss, "")
+
     def test_a_processor_makes_sizes_of_a_photograph(self):
         self.assertEqual(photographs.resized({"shortest_edge": 800, "longest_edge": 1333}), (800, 1066))
         self.assertEqual(photographs.resized({"shortest_edge": 1000, "longest_edge": 1200}), (900, 1200))

@@ -418,6 +418,18 @@ class Refusals(unittest.TestCase):
                 job.require_plan(job.Plan({**PLAN, "model_code": "hf", **changed}, changed))
 
 
+class Ways(unittest.TestCase):
+    def test_the_one_that_ended_well_is_taken_wherever_it_stands(self):
+        request = {"model": {"config": "{}"}, "options": {}}
+        jobs = [job.Job("first", {}, way=0), job.Job("third", {}, way=2)]  # the second is refused
+        with unittest.mock.patch.dict(serve._ran, clear=True):
+            self.assertEqual(serve._likeliest(request, jobs), [0, 1])
+            serve._ran[serve._model(request)] = 2
+            self.assertEqual(serve._likeliest(request, jobs), [1])
+            serve._ran[serve._model(request)] = 1
+            self.assertEqual(serve._likeliest(request, jobs), [0, 1])
+
+
 class Installed(unittest.TestCase):
     def releases(self, version, path=""):
         """As a Python says them that has a torch with this version.py."""

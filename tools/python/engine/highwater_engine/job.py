@@ -109,9 +109,9 @@ def from_request(request):
     jobs, refusal = [], None
     options = request["options"]
     teacher = models_of(request["teacher"])[0] if "teacher" in request else None
-    for model in models_of(request["model"], options.get("num_labels", 0), options.get("loss")):
+    for way, model in enumerate(models_of(request["model"], options.get("num_labels", 0), options.get("loss"))):
         try:
-            jobs.append(make(Plan(options, request["changed"], teacher), model))
+            jobs.append(dataclasses.replace(make(Plan(options, request["changed"], teacher), model), way=way))
         except Refused as problem:
             refusal = refusal or problem
     if not jobs:

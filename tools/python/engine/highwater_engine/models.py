@@ -54,8 +54,9 @@ class Model:
 
 def of_transformers(auto_class, block=(), task="CAUSAL_LM", prepare='config = AutoConfig.from_pretrained(".")'):
     """A model from the config.json beside the script."""
+    made = "from_config" if auto_class.startswith("Auto") else "_from_config"
     return Model(f"from transformers import AutoConfig, {auto_class}", prepare,
-                 f"{auto_class}.from_config(config{{options}})", block, task)
+                 f"{auto_class}.{made}(config{{options}})", block, task)
 
 
 def with_files(model, files):

@@ -14,6 +14,7 @@ class Job:
     environment: dict = dataclasses.field(default_factory=dict)
     accelerate_config: str = ""  # the file that `accelerate launch` reads; empty: torchrun starts the ranks
     is_launched: bool = False  # by torchrun, on one GPU as well
+    way: int = 0         # which of the ways to train its model it is
     note: str = ""       # what a reader of the result should know of the model and its batch
 
 

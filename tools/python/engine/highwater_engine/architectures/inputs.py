@@ -133,7 +133,8 @@ class Inputs:
         annotated = str(self.parameters[name].annotation)
         is_sound = "input_features" in name or "values" in name and "pixel" not in name and "past" not in name
         own = getattr(self.sizes.config, f"{name.partition('_')[0]}_seq_len", None)  # OneFormer's task_seq_len
-        numbers = (dimension(word, self.sizes, is_sound) for word in words[1:])
+        own = own or self.sizes.series(name)
+        numbers = (self.sizes.time_features(word, name) or dimension(word, self.sizes, is_sound) for word in words[1:])
         shape = ", ".join(str(own if own and number == "{seq}" else number) for number in numbers)
         if "Bool" in kind + annotated or name.endswith("mask"):
             return f"torch.ones({shape}, dtype=torch.bool)"
@@ -254,8 +255,18 @@ def _class(inputs):
     return {"labels": made}
 
 
+def _future(inputs):
+    """What is to be foretold, with what is known of that time, and what holds for the whole series."""
+    config = inputs.sizes.config
+    fields = {name: inputs.of(name) for name in ("future_values", "future_time_features") if name in inputs.parameters}
+    sorts, numbers = (whole(config, (), f"num_static_{kind}_features", default=0) for kind in ("categorical", "real"))
+    return {**fields, **({"static_categorical_features": f"torch.zeros({sorts}, dtype=torch.long)"} if sorts else {}),
+            **({"static_real_features": f"torch.randn({numbers}{{floats}})"} if numbers else {})}
+
+
 LABELS = {
     "tokens": _tokens,
+    "future": _future,
     "characters": lambda inputs: {"labels": f"torch.randint(1, {inputs.sizes.vocabulary or 32}, (8,))"},
     "class": _class,
     "choice": lambda inputs: {"labels": "torch.tensor(0)"},
@@ -267,7 +278,7 @@ LABELS = {
     "boxes": _boxes,
     "masks": _masks,
 }
-_NAMES = {"masks": "mask_labels", "patches": "bool_masked_pos", "ends": "start_positions"}  # of those that are not called labels
+_NAMES = {"masks": "mask_labels", "patches": "bool_masked_pos", "ends": "start_positions", "future": "future_values"}  # of those that are not called labels
 FIRST_OUTPUT = 'next(leaf for leaf in tree_leaves(outputs) if getattr(leaf, "requires_grad", False)).float().mean()'
 
 

@@ -138,6 +138,16 @@ class Sizes:
         positions = whole(self.config, SOUND, "max_source_positions", "n_ctx", default=MOST_FRAMES // 2)
         return min(2 * positions, MOST_FRAMES)
 
+    def series(self, name):
+        """Times of what was (with what the lags reach back to) or will be; None for what is no series."""
+        lags = first(self.config, (), "lags_sequence") or [0]
+        if name.startswith("past_") and whole(self.config, (), "context_length", default=None):
+            return whole(self.config, (), "context_length", default=0) + max(number("lags_sequence", lag) for lag in lags)
+        return whole(self.config, (), "prediction_length", default=None) if name.startswith("future_") else None
+
+    def time_features(self, word, name):
+        return whole(self.config, (), "num_time_features", default=None) if word == "num_features" and name.endswith("time_features") else None
+
     def patches(self):
         """(rows, columns) of patches of an image, and how many of them become one token."""
         edge = whole(self.config, PIXELS, "patch_size", default=14)

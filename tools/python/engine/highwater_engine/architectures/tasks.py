@@ -4,8 +4,8 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    mapping: str       # of modeling_auto: model_type -> class
-    auto_class: str
+    mapping: str       # of modeling_auto: model_type -> class; empty: no auto class makes it
+    auto_class: str    # or its own
     labels: str        # how they look (inputs.LABELS)
     peft: str = "FEATURE_EXTRACTION"
 
@@ -79,7 +79,7 @@ def of(config, named=()):
     """
     import transformers
     from transformers.models.auto import modeling_auto
-    found = []
+    found = _forecasters(config, named)
     for task in TASKS + UNTRAINED:
         name = _class_called(getattr(modeling_auto, task.mapping, {}).get(config.model_type))
         if name and hasattr(transformers, task.auto_class) and hasattr(transformers, name) \
@@ -87,6 +87,16 @@ def of(config, named=()):
             found.append((task, name))
     found = [pair for i, pair in enumerate(found) if pair[1] not in [name for _, name in found[:i]]]
     return [pair for pair in found if pair[1] in named] if named else found
+
+
+def _forecasters(config, named):
+    """The class that foretells a series, which none of the auto classes makes."""
+    import transformers
+    from transformers.models.auto import modeling_auto
+    base = _class_called(getattr(modeling_auto, "MODEL_MAPPING_NAMES", {}).get(config.model_type)) or ""
+    name = base.removesuffix("Model") + "ForPrediction"
+    is_one = base.endswith("Model") and hasattr(transformers, name) and (not named or name in named)
+    return [(Task("", name, "future"), name)] if is_one else []
 
 
 def classifier(config, named=()):
@@ -105,4 +115,4 @@ def _is_an_encoders(task, config):
 def has_several(task, config):
     """Whether the auto class knows several classes for the architecture."""
     from transformers.models.auto import modeling_auto
-    return isinstance(getattr(modeling_auto, task.mapping).get(config.model_type), (tuple, list))
+    return isinstance(getattr(modeling_auto, task.mapping, {}).get(config.model_type), (tuple, list))
