@@ -93,6 +93,7 @@ class Untrained(unittest.TestCase):
         self.assertIn("""if f".{name}".endswith(('.wte', '.h.0'))]""", script)
         self.assertIn("    part.requires_grad_(False)", script)
         self.assertIn("in (*model.named_modules(), *model.named_parameters())", script)
+        self.assertIn("    if hasattr(part, \"_freeze_parameters\"):\n        part._freeze_parameters()\n", script)
         self.assertNotIn("model.requires_grad_(False)", script)
         self.assertIn("raise LookupError('--freeze wte,h.0: the model has no such module')", script)
 
