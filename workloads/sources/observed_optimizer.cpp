@@ -124,9 +124,9 @@ void use_clip(const ObservedFacts& facts, std::optional<double> norm, SourceKeys
            norm && *norm > 0 ? fmt::format("{}", std::min(*norm, kLargestNorm)) : "none");
 }
 
-/// Loops that decide themselves when gradients are zeroed. transformers 5.24, trainer.py: also where
-/// an epoch begins, by the line of before the first step; TRL between several forward passes of one
-/// step.
+/// Loops that decide themselves when gradients are zeroed. transformers 5.24, trainer.py: also
+/// where an epoch begins, by the line of before the first step; TRL between several forward passes
+/// of one step.
 bool zeroes_by_itself(const ObservedFacts& facts) {
   const std::string loop = facts.text("loop").value_or("");
   return loop == "trainer" || loop == "SFTTrainer" || runs_other_loop_of_trl(facts);

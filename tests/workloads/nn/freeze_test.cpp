@@ -1,4 +1,5 @@
-// Modules that are not trained; the recordings with -freeze in their names are compared with all others.
+// Modules that are not trained; the recordings with -freeze in their names are compared with all
+// others.
 #include <catch2/catch.hpp>
 
 #include "traces/error.hpp"

@@ -100,8 +100,7 @@ TEST_CASE("observed plan: images beside a text, and the tokens that stand for th
       batch(R"("places": 256, "grid": [1, 32, 30], "tensors": {"pixel_values": [2048, 1176]})");
   CHECK(observed_word(grid, "seq") == "192");
   CHECK(observed_word(grid, "image-size") == "448x420");
-  const PlanSource pixels =
-      batch(R"("places": 0, "tensors": {"pixel_values": [2, 3, 336, 224]})");
+  const PlanSource pixels = batch(R"("places": 0, "tensors": {"pixel_values": [2, 3, 336, 224]})");
   CHECK(observed_word(pixels, "seq") == "448");
   CHECK(observed_word(pixels, "image-size") == "336x224");
   CHECK(observed_word(batch(R"("tensors": {})"), "image-size").empty());
@@ -331,9 +330,10 @@ TEST_CASE("observed plan: passes whose losses are added up are told", "[plan][so
 
 TEST_CASE("observed plan: what is not trained", "[plan][sources]") {
   const auto freeze = [](const std::string& facts) {
-    return observed(R"("model": {"class": "X", "untrained": ["bert.embeddings", "bert.encoder.layer.0"],
+    return observed(
+        R"("model": {"class": "X", "untrained": ["bert.embeddings", "bert.encoder.layer.0"],
                         "trained": )" +
-                    facts);
+        facts);
   };
   CHECK(observed_word(freeze(R"(["bert.pooler", "classifier", "bert.cls"]})"), "freeze") ==
         "bert.embeddings,bert.encoder.layer.0");
@@ -381,8 +381,7 @@ TEST_CASE("observed plan: Trainer zeroes gradients itself", "[plan][sources]") {
   CHECK(zeroed("plain") == "start");
 }
 
-TEST_CASE("observed plan: weight decay is told where it is added to gradients",
-          "[plan][sources]") {
+TEST_CASE("observed plan: weight decay is told where it is added to gradients", "[plan][sources]") {
   const auto decayed = [](const std::string& name) {
     return observed(R"("optimizers": [{"class": ")" + name +
                     R"(", "groups": 1, "options": {"weight_decay": 0.0005}}])");

@@ -39,9 +39,8 @@ bool may_pad_texts(const TrainingPlan& plan) {
 
 /// Those with which weight decay is usual; torchvision's and timm's recipes all have it.
 bool may_decay(const TrainingPlan& plan) {
-  return is_plain_loop(plan) &&
-         (plan.optimizer.kind == OptimizerKind::sgd_momentum ||
-          plan.optimizer.kind == OptimizerKind::sgd);
+  return is_plain_loop(plan) && (plan.optimizer.kind == OptimizerKind::sgd_momentum ||
+                                 plan.optimizer.kind == OptimizerKind::sgd);
 }
 
 /// torchvision's detectors of images of any size, whose batches are as high as their highest image

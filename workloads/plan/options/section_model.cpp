@@ -241,9 +241,9 @@ constexpr std::array kModelRows{
            "transformers 5.24 models/t5/modeling_t5.py: decoder_input_ids are the labels, shifted",
            optional_whole<Path<&TrainingPlan::target_seq>, Absent::null>(1, kMostTokens)}
         .with_default("as many as --seq")
-        .and_more(
-            "T5, BART, Marian, Whisper: --seq is the encoder's length then, and changes alone; with "
-            "--loss contrastive it is that of the second texts"),
+        .and_more("T5, BART, Marian, Whisper: --seq is the encoder's length then, and changes "
+                  "alone; with "
+                  "--loss contrastive it is that of the second texts"),
     Option{
         "image-size", "N|HxW", model, rare,
         "height and width of images in pixels; with --engine torch",

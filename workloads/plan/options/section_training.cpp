@@ -237,10 +237,9 @@ constexpr std::array kTrainingRows{
         .and_more("its outputs live until the step's end, and the loss is the model's own; a "
                   "distance between both is a tensor or two of their outputs' size more")
         .with_default("none"),
-    Option{
-        "freeze", "A,B", training, rare,
-        "modules that are not trained (requires_grad_(False)), by the last parts of their names",
-        "Highwater's choice: the whole model is trained", kFrozen}
+    Option{"freeze", "A,B", training, rare,
+           "modules that are not trained (requires_grad_(False)), by the last parts of their names",
+           "Highwater's choice: the whole model is trained", kFrozen}
         .and_more("all-but:A,B freezes everything else, as scripts do that train a new head alone")
         .with_default("none"),
     Option{"compile", "", training, rare, "torch.compile; with --engine torch",
