@@ -1,6 +1,7 @@
 #include "sim/phases/phased_run.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -23,10 +24,7 @@ RequestTrace with_all_streams(const std::vector<PhasedProgram>& programs) {
 class Turns {
  public:
   Turns(const PhasedProgram& program, RequestTrace& trace)
-      : program_(&program),
-        trace_(&trace),
-        appender_(trace, *program.trace),
-        blocks_(program.trace->allocation_count) {}
+      : program_(&program), trace_(&trace), appender_(trace, *program.trace) {}
 
   void go_on(std::size_t parts) {
     for (; parts > 0 && part_ < program_->part_ends.size(); --parts, ++part_) {
@@ -38,17 +36,17 @@ class Turns {
 
   /// What of it is to sleep from here on; the rest wakes. A part of both stays as it is.
   void choose_sleepers(const std::vector<const Sleeper*>& sleepers) {
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      blocks_[i].is_to_sleep =
-          std::ranges::any_of(sleepers, [&](const Sleeper* each) { return is_part(i, *each); });
+    for (auto& [own, block] : live_) {
+      block.is_to_sleep = std::ranges::any_of(
+          sleepers, [&](const Sleeper* each) { return is_part(own, block, *each); });
     }
   }
 
   Bytes put_to_sleep() {
     Bytes slept;
-    for (Block& block : blocks_) {
-      if (block.is_to_sleep && block.id.has_value() && !block.is_asleep) {
-        trace_->events.push_back({.allocation = block.id, .kind = EventKind::free});
+    for (auto& [own, block] : live_) {
+      if (block.is_to_sleep && !block.is_asleep) {
+        trace_->events.push_back({.allocation = block.made.allocation, .kind = EventKind::free});
         block.is_asleep = true;
         slept += block.made.bytes();
       }
@@ -58,10 +56,10 @@ class Turns {
 
   Bytes wake() {
     Bytes woken;
-    for (Block& block : blocks_) {
+    for (auto& [own, block] : live_) {
       if (!block.is_to_sleep && block.is_asleep) {
         block.is_asleep = false;
-        block.id = block.made.allocation = new_allocation(*trace_);
+        block.made.allocation = new_allocation(*trace_);
         trace_->events.push_back(block.made);
         woken += block.made.bytes();
       }
@@ -71,29 +69,27 @@ class Turns {
 
   [[nodiscard]] bool has_to_wake() const {
     return std::ranges::any_of(
-        blocks_, [](const Block& block) { return block.is_asleep && !block.is_to_sleep; });
+        live_, [](const auto& each) { return each.second.is_asleep && !each.second.is_to_sleep; });
   }
 
   [[nodiscard]] Bytes live() const {
     Bytes bytes;
-    for (const Block& block : blocks_) {
-      bytes += block.id.has_value() && !block.is_asleep ? block.made.bytes() : Bytes{};
+    for (const auto& [own, block] : live_) {
+      bytes += block.is_asleep ? Bytes{} : block.made.bytes();
     }
     return bytes;
   }
 
  private:
-  /// By the program's own allocation.
   struct Block {
-    Event made;
-    AllocationId id = AllocationId::none();  ///< none: not live
+    Event made;  ///< the allocation that it has now
     bool is_asleep = false;
     bool is_to_sleep = false;
   };
 
-  [[nodiscard]] bool is_part(std::size_t own, const Sleeper& sleeper) const {
+  [[nodiscard]] bool is_part(std::size_t own, const Block& block, const Sleeper& sleeper) const {
     const std::string_view name = program_->block_names.empty()
-                                      ? to_string(blocks_[own].made.category)
+                                      ? to_string(block.made.category)
                                       : std::string_view(program_->block_names[own]);
     return sleeper.parts.empty() || std::ranges::find(sleeper.parts, name) != sleeper.parts.end();
   }
@@ -105,34 +101,32 @@ class Turns {
       return;
     }
     Event event = appender_.translated(own);
-    if (own.allocation.has_value()) {
-      Block& block = blocks_[own.allocation.index()];
-      if (!follow(event, block)) {
-        return;
-      }
+    if (own.kind == EventKind::alloc) {
+      live_.insert_or_assign(own.allocation.index(), Block{.made = event});
+    } else if (own.allocation.has_value() && !follow(own.allocation.index(), event)) {
+      return;
     }
     trace_->events.push_back(event);
   }
 
-  /// False where the event is about a block that sleeps.
-  static bool follow(Event& event, Block& block) {
-    if (event.kind == EventKind::alloc) {
-      block = {.made = event, .id = event.allocation};
-      return true;
+  /// False where the event is about a block that is not there.
+  bool follow(std::size_t own, Event& event) {
+    const auto found = live_.find(own);
+    if (found == live_.end()) {
+      return false;
     }
-    event.allocation = block.id.has_value() ? block.id : event.allocation;
-    const bool is_there = !block.is_asleep;
+    const bool is_asleep = found->second.is_asleep;
+    event.allocation = found->second.made.allocation;
     if (event.kind == EventKind::free) {
-      block.id = AllocationId::none();
-      block.is_asleep = false;
+      live_.erase(found);
     }
-    return is_there;
+    return !is_asleep;
   }
 
   const PhasedProgram* program_;
   RequestTrace* trace_;
   RunAppender appender_;
-  std::vector<Block> blocks_;
+  std::map<std::size_t, Block> live_;  ///< by the program's own allocation, in their order
   std::size_t part_ = 0;
   std::size_t next_ = 0;  ///< event
 };

@@ -53,8 +53,15 @@ std::shared_ptr<const PlannedRun> plan_of(Arguments arguments,
                                           const std::optional<std::string>& gpu) {
   OptionParser parser(command("simulate"));
   add_plan_options(parser);
-  if (gpu) {
-    arguments.insert(arguments.begin(), {"--gpu", *gpu});
+  const po::variables_map given = parser.parse(arguments);
+  if (text_option(given, "engine") || text_option(given, "python")) {
+    throw UsageError(
+        "a file may not choose what runs; leave out --engine and --python: plans of phases are the "
+        "model's");
+  }
+  arguments.insert(arguments.end(), {"--engine", "model"});
+  if (gpu && !text_option(given, "gpu")) {
+    arguments.insert(arguments.end(), {"--gpu", *gpu});
   }
   return std::make_shared<const PlannedRun>(read_plan(parser.parse(arguments)));
 }
@@ -102,6 +109,7 @@ PhasesQuestion phases_question(const po::variables_map& values) {
   if (values.contains("cycles")) {
     question.cycles = values["cycles"].as<std::uint64_t>();
   }
+  require_turns(question);
   if (const auto find = text_option(values, "find")) {
     question.wanted = wanted_block(*find, question);
   }

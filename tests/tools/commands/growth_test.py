@@ -127,6 +127,14 @@ def captures(lab, count):
     return lab.make(f"captures{count}.trace", lambda path: write_lines(path, capture_lines(count)))
 
 
+def phases(lab):
+    """An engine of blocks and a plan, in turns."""
+    text = ('[programs.engine]\nblocks = [{name = "weights", size = "1GiB"}, {name = "cache", size = "4GiB"}]\n'
+            '[programs.trainer]\nplan = "--model gpt2 --batch 1 --seq 64"\n'
+            '[[phases]]\nrun = "engine"\n[[phases]]\nrun = "trainer"\nasleep = ["engine:cache"]\n')
+    return lab.make("phases.toml", lambda path: write_lines(path, [text]))
+
+
 def log_lines(lines, messages):
     """Of eight ranks, with messages that differ, some of them cut short."""
     for i in range(lines):
@@ -411,6 +419,7 @@ RUNS = [
     Case("export entries", 10000, lambda lab, n: ["export", snapshot(lab, n), "--to", "csv", "--output", OUT]),
     Case("export entries as a snapshot", 10000, lambda lab, n: ["export", trace(lab, n), "--to", "snapshot",
                                                               "--output", OUT]),
+    Case("phases", 40, lambda lab, n: ["phases", phases(lab), "--cycles", str(n)]),
     Case("captures", 300, lambda lab, n: ["captures", captures(lab, n), "--orders", "4"]),
     Case("reduce entries", 20000, lambda lab, n: ["reduce", snapshot(lab, n), "--keep", "peak>=1MiB", "--output",
                                               lab.path("reduced.hwt")]),

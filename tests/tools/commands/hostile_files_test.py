@@ -69,6 +69,9 @@ class Folder:
         self.baselines = list(self.make_baselines())
         self.configurations = list(self.make_configurations())
         self.grid = self.json("grid.json", {"grid": {"model": ["gpt2"], "engine": ["torch"], "python": ["./program"]}})
+        self.phases = [self.write(f"phases-{i}.toml", f'[programs.a]\n{source}\n[[phases]]\nrun = "a"\n') for i, source in
+                       enumerate(('plan = "--model gpt2 --engine torch --python ./program"', 'plan = "--model model.py:make"',
+                                  'plan = "--from launch.sh"', 'file = "system.pickle"', 'file = "../../../etc/shadow"'))]
         self.cache = self.path / "cache"
         self.make_cache()
 
@@ -209,6 +212,7 @@ def lines_of(folder):
     lines["validate"] += [("validate", folder.grid), ("validate", "--recorded", "."), ("validate", "--reference", folder.grid)]
     lines["scan"] = [("scan", "."), ("scan", ".", "--html", out / "scan.html"), ("scan", ".", "--journal", folder.journal, "--resume")]
     lines["merge"] = [("merge", file) for file in (*folder.parts, folder.journal)]
+    lines["phases"] = [("phases", file) for file in (*folder.phases, *folder.configurations)]
     lines |= {"schema": [("schema", "replay")], "gpus": [("gpus",)], "completion": [("completion", "bash")], "manual": [("manual",)]}
     lines["record"] = []
     return lines

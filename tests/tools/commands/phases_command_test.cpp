@@ -116,6 +116,10 @@ TEST_CASE("phases: mistakes of the file are told with their line", "[cli][phases
       {kPrograms + "[[phases]]\nsleeps = true\n",
        "line 6: 'phases.0.sleeps' is no key of this file; use name, run"},
       {"[programs.a]\nplan = \"--model gpt2 --batches 3\"\n[[phases]]\n", "line 2: plan '--model"},
+      {"[programs.a]\nplan = \"--model gpt2 --engine torch\"\n[[phases]]\n",
+       "a file may not choose what runs"},
+      {"[programs.a]\nplan = \"--model gpt2 --python ./python\"\n[[phases]]\n",
+       "a file may not choose what runs"},
       {"[programs.a]\nfile = \"x\"\nplan = \"--model gpt2\"\n[[phases]]\n",
        "line 3: program 'a' has two sources"},
       {"[programs.a]\nblocks = [{name = \"x\", size = \"big\"}]\n[[phases]]\n",
@@ -127,6 +131,14 @@ TEST_CASE("phases: mistakes of the file are told with their line", "[cli][phases
   const CommandRun failed = run_line("phases " + file.path());
   CHECK(failed.code == ExitCode::bad_input);
   CHECK_THAT(failed.err, Contains(complaint));
+}
+
+TEST_CASE("phases: as many turns as fit", "[cli][phases]") {
+  const PhasesFile file(kPrograms + kPhases);
+  CHECK(run_line("phases " + file.path() + " --cycles 500").code == ExitCode::ok);
+  const CommandRun refused = run_line("phases " + file.path() + " --cycles 501");
+  CHECK(refused.code == ExitCode::usage);
+  CHECK_THAT(refused.err, Contains("501 cycles of 2 steps: ask for 1 to 1000 steps in all"));
 }
 
 TEST_CASE("phases: --find names a block of the file", "[cli][phases]") {

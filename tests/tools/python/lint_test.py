@@ -21,7 +21,7 @@ PLAIN = ("tests/bench", "tests/data/edits", "tests/data/phases", "tests/faults",
          "tools/python/checks", "tools/python/engine",
          "tools/python/examples", "tools/python/frameworks", "tools/python/measure",
          "tools/python/module/learn_schemas.py", "tools/python/module/make_options.py",
-         "tools/python/module/make_pages.py", "tools/python/module/make_results.py", "tools/python/mutation",
+         "tools/python/module/make_pages.py", "tools/python/module/make_results.py", "tools/python/mutation", "tools/python/release",
          "tools/python/recorder")
 
 

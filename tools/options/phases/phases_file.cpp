@@ -18,7 +18,6 @@
 namespace highwater {
 namespace {
 
-constexpr std::uint64_t kMostTurns = 100'000;
 constexpr std::size_t kMostPhases = 1000;
 
 SettingList settings_in(const std::string& file) {
@@ -290,12 +289,6 @@ class PhasesReader {
                                    : fmt::format("phase {}", i + 1);
       }
     }
-    if (question_.cycles * question_.phases.size() > kMostTurns) {
-      fail(0,
-           fmt::format("{} cycles of {} phases are too many", question_.cycles,
-                       question_.phases.size()),
-           fmt::format("ask for at most {} turns in all", kMostTurns));
-    }
   }
 
   void require_named(const ProgramSource& program) const {
@@ -321,6 +314,17 @@ class PhasesReader {
 };
 
 }  // namespace
+
+void require_turns(const PhasesQuestion& question) {
+  std::uint64_t steps = 0;
+  for (const Phase& phase : question.phases) {
+    steps += phase.parts;
+  }
+  if (question.cycles == 0 || question.cycles > kMostTurns / steps) {
+    throw UsageError(fmt::format("{} cycles of {} steps: ask for 1 to {} steps in all",
+                                 question.cycles, steps, kMostTurns));
+  }
+}
 
 PhasesQuestion read_phases_file(const std::string& file, const PlanReader& read_plan) {
   return PhasesReader(file, read_plan).read();

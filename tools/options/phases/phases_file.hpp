@@ -33,6 +33,12 @@ namespace highwater {
 /// Makes the plan of a program from its options. @throws UsageErrors
 using PlanReader = std::function<std::shared_ptr<const PlannedRun>(const Arguments&)>;
 
+/// So many turns that the answer stays readable, and the run in memory.
+inline constexpr std::uint64_t kMostTurns = 1000;
+
+/// @throws UsageError where there are more turns, or steps of a program
+void require_turns(const PhasesQuestion& question);
+
 /// Programs, phases and cycles; TOML, and for files called so YAML or JSON with the same keys.
 /// @throws InputError with the line
 PhasesQuestion read_phases_file(const std::string& file, const PlanReader& read_plan);
