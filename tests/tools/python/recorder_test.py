@@ -489,18 +489,23 @@ class PoolNames(unittest.TestCase):
         ("oom", 64, 99, 7), ("free_requested", 200, 10, 7),
         ("segment_free", 200, 20, 7), ("segment_alloc", 190, 40, 7))]  # the capture is over
 
-    def names(self, version=(2, 6), more=()):
+    def names(self, version=(2, 6), more=(), segments=()):
         cuda = types.SimpleNamespace(CUDAGraph=object)
         names = pool_names.PoolNames(types.SimpleNamespace(cuda=cuda, __version__=version), None)
         moment = lambda *counts: places.Moment(0, counts)  # noqa: E731
         names._sessions = [pool_names.Session((1, 0), 7, moment(1, 0, 0), moment(3, 1, 0)), *more]
-        snapshot = {"device_traces": [[dict(entry) for entry in self.HISTORY]]}
+        snapshot = {"device_traces": [[dict(entry) for entry in self.HISTORY]], "segments": list(segments)}
         names.write(snapshot)
         return [entry["pool_id"] for entry in snapshot["device_traces"][0]]
 
     def test_segments_of_a_capture_belong_to_its_pool(self):
         common, graphs = (0, 0), (1, 0)
-        self.assertEqual(self.names(), [common, common, graphs, graphs, common, common, graphs, graphs, graphs, common])
+        self.assertEqual(self.names(), [common, common, graphs, graphs, graphs, graphs, graphs, graphs, graphs, common])
+
+    def test_what_is_left_is_as_the_snapshot_says(self):
+        common, graphs = (0, 0), (1, 0)
+        left = {"address": 300, "total_size": 20, "segment_pool_id": common}  # made by no stream of the capture
+        self.assertEqual(self.names(segments=[left])[2:6], [graphs, graphs, common, common])
 
     def test_of_two_sessions_the_older_serves_until_2_10(self):
         every = pool_names.Session((0, 4), None, places.Moment(0, (1, 0, 0)), None)

@@ -2,7 +2,8 @@
 
 Before that, a snapshot names the pools of the segments that are left at its end alone: what a graph that was destroyed,
 or a MemPool that was deleted, had asked for looks like memory of the common pool. A segment that is made while a capture
-or a MemPool takes the requests of its stream is that one's, as long as it lives.
+or a MemPool takes requests is that one's: a capture takes those of its own stream and of streams that have joined it,
+which no entry tells from others. What is left at the end belongs to whom the snapshot says.
 """
 import bisect
 import dataclasses
@@ -78,7 +79,8 @@ class PoolNames:
     def write(self, snapshot):
         """Adds "pool_id" to the entries of each device."""
         for device, history in enumerate(snapshot["device_traces"]):
-            _name(history, self._spans(device, history))
+            segments = [segment for segment in snapshot["segments"] if segment.get("device", 0) == device]
+            _name(history, self._spans(device, history), segments)
 
     def _spans(self, device, history):
         """[(begin, end, session)], the one that serves first in front."""
@@ -91,15 +93,29 @@ class PoolNames:
         return spans[::-1] if self._torch.__version__ >= NEWEST_FIRST_SINCE else spans
 
 
-def _name(history, spans):
+MAKES_MEMORY = ("segment_alloc", "segment_map")
+
+
+def _name(history, spans, segments):
+    left = Owners()
+    for segment in segments:
+        left.add(segment["address"], segment["total_size"], tuple(segment["segment_pool_id"]))
+    last_made = {entry["addr"]: position for position, entry in enumerate(history) if entry["action"] in MAKES_MEMORY}
     owners = Owners()
     for position, entry in enumerate(history):
-        serving = next((session.pool for begin, end, session in spans
-                        if begin <= position < end and session.stream in (None, entry["stream"])), COMMON)
         action, address = entry["action"], entry.get("addr", 0)
-        if action in ("segment_alloc", "segment_map"):
-            owners.add(address, entry["size"], serving)
+        serving = _serving(position, entry["stream"], spans)
+        if action in MAKES_MEMORY:
+            known = left.of(address, None) if last_made[address] == position else None
+            owners.add(address, entry["size"], known or serving)
         entry["pool_id"] = serving if action == "oom" else owners.of(address)
+
+
+def _serving(position, stream, spans):
+    """The pool of the session that takes a request: one of its own stream before others."""
+    opened = [session for begin, end, session in spans if begin <= position < end]
+    own = [session for session in opened if session.stream in (None, stream)]
+    return (own or opened)[0].pool if opened else COMMON
 
 
 class Owners:
@@ -114,6 +130,6 @@ class Owners:
         last = bisect.bisect_left(self._begins, begin + size)
         self._begins[first:last], self._ranges[first:last] = [begin], [(begin + size, pool)]
 
-    def of(self, address):
+    def of(self, address, otherwise=COMMON):
         place = bisect.bisect_right(self._begins, address) - 1
-        return self._ranges[place][1] if place >= 0 and address < self._ranges[place][0] else COMMON
+        return self._ranges[place][1] if place >= 0 and address < self._ranges[place][0] else otherwise
