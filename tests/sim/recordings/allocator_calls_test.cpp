@@ -126,6 +126,28 @@ TEST_CASE("allocator calls: a block that would have served what took new memory 
         (would_have_served ? 1 : 0));
 }
 
+TEST_CASE("allocator calls: a block of another pool was none that the search looked at",
+          "[sim][derivation][allocator_calls]") {
+  const bool is_in_pool = GENERATE(true, false);
+  const PoolId pool = is_in_pool ? kNotedPool : PoolId{};
+  RecordingBuilder builder;
+  builder.segment_alloc(kGivenBack, 30_MiB).alloc(kGivenBack, 30_MiB);
+  builder.free_requested(kGivenBack, 30_MiB).segment_alloc(kWhole, 2_MiB).alloc(kWhole, 512_B);
+  builder.free_completed(kGivenBack, 30_MiB).segment_free(kGivenBack, 30_MiB);  // as garbage
+  builder.segment_alloc(kTaken, 40_MiB).in_pool(pool).alloc(kTaken, 25_MiB).in_pool(pool);
+  Recording recording = builder.take();
+  recording.annotations = {noted("allocator: noted exactly", 0)};
+  Settings settings;
+  settings.garbage_collection_threshold = 0.5;
+  const DerivedTrace derived = derive_requests(recording, recording.devices.front(), settings);
+  std::string order;
+  for (const Event& event : derived.requests.events) {
+    order += event.kind == EventKind::stream_done ? "done " : "";
+    order += event.kind == EventKind::alloc && event.bytes() == 25_MiB ? "alloc " : "";
+  }
+  CHECK(order == (is_in_pool ? "done alloc " : "alloc done "));
+}
+
 TEST_CASE("allocator calls: a snapshot before an empty_cache does not hide what that released",
           "[sim][derivation][allocator_calls]") {
   RecordingBuilder builder;
