@@ -527,11 +527,11 @@ class PoolNames(unittest.TestCase):
         names.start()
         captured = graph()
         captured.capture_begin("pool")
-        memory._cuda_beginAllocateToPool(0, (0, 2))
-        memory._cuda_endAllocateCurrentStreamToPool(0, (0, 2))
+        for call in (*[memory._cuda_beginAllocateToPool] * 2, *[memory._cuda_endAllocateCurrentStreamToPool] * 2):
+            call(0, (0, 2))
         captured.capture_end()
         self.assertEqual([(each.pool, each.stream, each.end is not None) for each in names._sessions],
-                         [((3, 0), 9, True), ((0, 2), None, True)])
+                         [((3, 0), 9, True), ((0, 2), None, True), ((0, 2), None, True)])
 
 
 class Libraries(unittest.TestCase):

@@ -37,7 +37,7 @@ struct DefaultWords {
 /// Directory Specification). Empty where HIGHWATER_CONFIG is set and empty, or no home is known.
 std::filesystem::path default_words_path();
 
-/// No words where there is no file. @throws InputError with the line
+/// Empty if the file does not exist. @throws InputError with the line
 DefaultWords read_default_words(const std::filesystem::path& path);
 
 /// "config.toml: line 3: gpuu: ...". @throws InputError

@@ -6,6 +6,7 @@ or a MemPool takes requests is that one's: a capture takes those of its own stre
 which no entry tells from others. What is left at the end belongs to whom the snapshot says.
 """
 import bisect
+import collections
 import dataclasses
 import functools
 
@@ -31,7 +32,7 @@ class PoolNames:
         self._torch = torch
         self._clock = clock
         self._sessions = []
-        self._open = {}  # by graph, or by pool
+        self._open = collections.defaultdict(list)  # by graph, or by pool, which may be opened again inside
 
     @staticmethod
     def is_needed(torch):
@@ -59,11 +60,11 @@ class PoolNames:
         setattr(owner, name, told)
 
     def _begin(self, key, pool, stream):
-        self._open[key] = Session(pool, stream, self._clock.now())
-        self._sessions.append(self._open[key])
+        self._sessions.append(Session(pool, stream, self._clock.now()))
+        self._open[key].append(self._sessions[-1])
 
     def _end(self, key):
-        session = self._open.pop(key, None)
+        session = self._open[key].pop() if self._open[key] else None
         if session:
             session.end = self._clock.now()
         return session
