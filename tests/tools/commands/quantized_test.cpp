@@ -1,7 +1,6 @@
 // Recorded runs of models in 4 and 8 bits, and with products in float8 (tests/data/quantized),
 // beside what one types first.
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace highwater;
 
@@ -83,12 +83,10 @@ std::vector<std::string> requests_in(const std::string& text_trace) {
 
 /// What `line`, followed by a file's name, writes.
 std::vector<std::string> requests_of(const std::string& line) {
-  const std::string file =
-      (std::filesystem::temp_directory_path() / "highwater_quantized.trace").string();
+  const test::TempDir folder;
+  const std::string file = folder / "run.trace";
   REQUIRE(run_line(line + " " + file).code == ExitCode::ok);
-  const auto requests = requests_in(file);
-  std::filesystem::remove(file);
-  return requests;
+  return requests_in(file);
 }
 
 /// Sizes of the requests of 512 bytes and more, in their order.

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/temp_dir.hpp"
 #include "tools/fleet/run_identity.hpp"
 
 using namespace highwater;
@@ -24,26 +25,6 @@ struct Sample {
   StreamId stream;
 
   bool operator==(const Sample&) const = default;
-};
-
-/// A folder of its own, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "fleet-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
 };
 
 FleetRequest request_of(const std::string& command) {
@@ -148,9 +129,9 @@ TEST_CASE("the first failure in the order of pieces is the one that is reported"
 }
 
 TEST_CASE("what a journal has is not carried out again") {
-  const Folder folder;
+  const test::TempDir folder;
   FleetRequest request = request_of("squares");
-  request.journal = folder.file("journal");
+  request.journal = folder / "journal";
   {
     Fleet fleet(request);
     CHECK(squares(fleet, 50) == squares_by_hand(50));
@@ -171,9 +152,9 @@ TEST_CASE("what a journal has is not carried out again") {
 }
 
 TEST_CASE("a journal of another run, or a damaged one, is refused") {
-  const Folder folder;
+  const test::TempDir folder;
   FleetRequest request = request_of("squares");
-  request.journal = folder.file("journal");
+  request.journal = folder / "journal";
   request.resume = Resume::yes;  // begins it
   {
     Fleet(request).stream(
@@ -198,15 +179,15 @@ TEST_CASE("a journal of another run, or a damaged one, is refused") {
 }
 
 TEST_CASE("each piece that is carried out has its time in a file") {
-  const Folder folder;
+  const test::TempDir folder;
   FleetRequest request = request_of("squares");
-  request.journal = folder.file("journal");
+  request.journal = folder / "journal";
   {
     Fleet(request).stream(
         "n", 2, [](PieceNumber n) { return n * n; }, [](PieceNumber, PieceNumber) {});
   }
   request.resume = Resume::yes;
-  request.times = folder.file("times");
+  request.times = folder / "times";
   Fleet fleet(request);
   CHECK(squares(fleet, 5) == squares_by_hand(5));
   CHECK_FALSE(std::filesystem::exists(request.times));
@@ -227,11 +208,11 @@ TEST_CASE("each piece that is carried out has its time in a file") {
 }
 
 TEST_CASE("shards merge to the whole") {
-  const Folder folder;
+  const test::TempDir folder;
   for (const std::uint64_t shards : {1U, 2U, 3U, 9U}) {  // the last have shards without a piece
     std::vector<std::string> files;
     for (std::uint64_t i = 1; i <= shards; ++i) {
-      files.push_back(folder.file(std::to_string(shards) + "-" + std::to_string(i)));
+      files.push_back(folder / (std::to_string(shards) + "-" + std::to_string(i)));
       write_shard(files.back(), {i, shards}, 7);
     }
     PartFiles parts(files);
@@ -245,15 +226,15 @@ TEST_CASE("shards merge to the whole") {
 }
 
 TEST_CASE("parts that are missing, given twice, foreign or cut short are named") {
-  const Folder folder;
-  const std::string first = folder.file("first");
-  const std::string second = folder.file("second");
+  const test::TempDir folder;
+  const std::string first = folder / "first";
+  const std::string second = folder / "second";
   write_shard(first, {1, 2}, 7);
   write_shard(second, {2, 2}, 7);
   CHECK_THROWS_WITH(PartFiles({first}), Contains("shard 2/2 is missing"));
   CHECK_THROWS_WITH(PartFiles({first, first}), Contains("is shard 1/2, and so is " + first));
-  CHECK_THROWS_WITH(PartFiles({folder.file("none")}), Contains("No such file"));
-  const std::string third = folder.file("third");
+  CHECK_THROWS_WITH(PartFiles({folder / "none"}), Contains("No such file"));
+  const std::string third = folder / "third";
   write_shard(third, {2, 3}, 7);
   CHECK_THROWS_WITH(PartFiles({first, third}), Contains("is of another shard than " + first));
   cut(second, 1);
@@ -266,12 +247,12 @@ TEST_CASE("the identity of a run leaves out where results go") {
   CHECK(without_options({"a", "--shard", "1/2", "--output=x", "--resume", "--set", "b"},
                         {{"shard", true}, {"output", true}, {"resume", false}}) ==
         std::vector<std::string>{"a", "--set", "b"});
-  const Folder folder;
-  const std::string name = folder.file("input");
+  const test::TempDir folder;
+  const std::string name = folder / "input";
   std::ofstream(name) << "one";
   const std::string before = check_of_inputs({"--from=" + name});
   CHECK(before == check_of_inputs({name}));
   std::ofstream(name) << "two";
   CHECK(check_of_inputs({name}) != before);
-  CHECK(check_of_inputs({folder.file("")}) != before);
+  CHECK(check_of_inputs({folder / ""}) != before);
 }
