@@ -12,12 +12,16 @@ using eager::Tensor;
 namespace {
 
 constexpr Release kGathersInPlace{2, 15};
+constexpr Release kKeepsTensors{2, 8};
 
 }  // namespace
 
 void Work::wait() const {
   if (group_ != nullptr) {
     group_->runtime_.wait_for(group_->stream_, end_);
+  }
+  if (shelf_ != nullptr) {
+    shelf_->clear();
   }
 }
 
@@ -33,14 +37,29 @@ Work ProcessGroup::in_place(const char* name, const Tensor& tensor) {
   if (backend_ == CommBackend::fake) {
     return {};
   }
-  runtime_.record_stream(tensor, stream_);
+  use(tensor);
   return start();
+}
+
+bool ProcessGroup::keeps_tensors() const {
+  return runtime_.torch >= kKeepsTensors;
+}
+
+// The next collective works on `tensor`.
+void ProcessGroup::use(const Tensor& tensor) {
+  if (keeps_tensors()) {
+    used_.push_back(tensor);
+  } else {
+    runtime_.record_stream(tensor, stream_);
+  }
 }
 
 // NCCL's stream waits for the current one first (ProcessGroupNCCL.cpp: syncStream).
 Work ProcessGroup::start() {
   runtime_.wait_stream(stream_, runtime_.stream);
-  return {*this, runtime_.record_event()};
+  const auto shelf =
+      used_.empty() ? nullptr : std::make_shared<eager::TensorList>(std::exchange(used_, {}));
+  return {*this, runtime_.record_event(), shelf};
 }
 
 Work ProcessGroup::all_reduce(const Tensor& tensor) {
@@ -64,7 +83,7 @@ Work ProcessGroup::receive(const Tensor& tensor) {
 void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& part) {
   const std::array operands{part, whole};
   const eager::RecordedScope record(runtime_, "c10d::_allgather_base_", operands);
-  if (backend_ == CommBackend::nccl) {
+  if (backend_ == CommBackend::nccl && !keeps_tensors()) {
     start().wait();
   }
 }
@@ -76,8 +95,8 @@ Work ProcessGroup::async(const char* name, const Tensor& part, const Tensor& who
   if (backend_ == CommBackend::fake) {
     return {};
   }
-  runtime_.record_stream(part, stream_);
-  runtime_.record_stream(whole, stream_);
+  use(part);
+  use(whole);
   return start();
 }
 
@@ -92,7 +111,7 @@ Work ProcessGroup::all_gather_functional(const Tensor& whole, const Tensor& part
 void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
   const std::array operands{whole, part};
   const eager::RecordedScope record(runtime_, "c10d::_reduce_scatter_base_", operands);
-  if (backend_ == CommBackend::nccl) {
+  if (backend_ == CommBackend::nccl && !keeps_tensors()) {
     start().wait();
   }
 }
@@ -120,7 +139,7 @@ Work ProcessGroup::from_input(const char* name, const Tensor& input, const Tenso
   if (backend_ == CommBackend::fake) {
     return {};
   }
-  runtime_.record_stream(input, stream_);
+  use(input);
   return start();
 }
 
@@ -136,15 +155,15 @@ Work ProcessGroup::all_gather(std::span<const Tensor> outputs, const Tensor& inp
   if (backend_ == CommBackend::fake) {
     return {};
   }
-  runtime_.record_stream(input, stream_);
+  use(input);
   Tensor flat;
   if (runtime_.torch < kGathersInPlace) {
     flat = eager::empty(runtime_, {ranks_ * input.numel()}, input.dtype());
     runtime_.categorize(flat, Category::communication);
-    runtime_.record_stream(flat, stream_);
+    use(flat);
   }
   for (const Tensor& output : outputs) {
-    runtime_.record_stream(output, stream_);
+    use(output);
   }
   return start();
 }
@@ -159,10 +178,10 @@ Work ProcessGroup::reduce_scatter(const Tensor& output, std::span<const Tensor> 
   const Tensor flat = eager::empty(runtime_, {ranks_ * output.numel()}, output.dtype());
   runtime_.categorize(flat, Category::communication);
   for (const Tensor& input : inputs) {
-    runtime_.record_stream(input, stream_);
+    use(input);
   }
-  runtime_.record_stream(flat, stream_);
-  runtime_.record_stream(output, stream_);
+  use(flat);
+  use(output);
   return start();
 }
 

@@ -175,6 +175,16 @@ TEST_CASE("loops: Trainer's batches, prefetches and caches have the peaks of the
   check_peaks(recording, options + " --batch 2 --framework trainer --bf16 --gpu h100-80 --steps 3");
 }
 
+// Where a gradient is reduced, and whether NCCL's stream holds it, decides what a late GPU keeps.
+TEST_CASE("loops: flat parameters on a GPU that does not keep up have the recorded peaks",
+          "[cli][framework]") {
+  const std::string lag = GENERATE("100", "1000");
+  check_peaks("fsdp1-llama-lag" + lag,
+              "llama.json --batch 2 --seq 512 --precision fp32 --gpu h100-80 --steps 3 --dp 4 "
+              "--dp-kind fsdp1 --use-orig-params=false --event-lag " +
+                  lag);
+}
+
 TEST_CASE("loops: fully_shard gathers as often as what it is told to free demands",
           "[cli][framework]") {
   const auto [recording, reshard] =

@@ -138,6 +138,9 @@ void FlatParamHandle::shard() {
     runtime_.categorize(own, Category::parameter);
     runtime_.free_block(*flat_param->storage);
     set_data(flat_param, own);
+    // set_() gives up AccumulateGrad (tools/autograd/gen_variable_type.py, RESET_GRAD_ACCUMULATOR):
+    // the next one is made, and runs, where parameters are gathered.
+    flat_param->accumulator = nullptr;
   }
   if (use_orig_params_) {
     use_sharded_views();

@@ -265,6 +265,13 @@ TEST_CASE("fakecuda: a product of matrices may change any memory", "[fakecuda][l
   check("cublas", "", "stream 10000\ngemm 0\nknown before, now 0\nlaunches 1\n");
 }
 
+// As in simulations, which do not know how many kernels a product is made of.
+TEST_CASE("fakecuda: events lag by kernels, not by computations of a library",
+          "[fakecuda][events][libraries]") {
+  check("computations_and_events", "FAKE_CUDA_EVENT_LAG=2",
+        "after two products 600\nafter a query and a kernel 0\n");
+}
+
 // Layer 0 has 4 * 20 * (10 + 20) = 2400 weights, layer 1 has 4 * 20 * (20 + 20) = 3200, and there
 // are 2 layers * 4 gates * 2 * 20 = 320 biases, of 4 bytes each. In layer 1 the four matrices of
 // the input take 1600 elements, the biases of layer 0 take 160.

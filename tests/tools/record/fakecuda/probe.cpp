@@ -28,6 +28,7 @@ constexpr Scenario kScenarios[] = {
     {"driver_launch", driver_launch},
     {"entry_points", entry_points},
     {"cublas", cublas},
+    {"computations_and_events", computations_and_events},
     {"cudnn", cudnn},
     {"cudnn_graph", cudnn_graph},
     {"cudnn_executions", cudnn_executions},

@@ -36,6 +36,7 @@ void answers();
 void driver_launch();
 void entry_points();
 void cublas();
+void computations_and_events();
 void cudnn();
 void cudnn_graph();
 void cudnn_executions();

@@ -43,6 +43,21 @@ void cublas() {
   cublasDestroy_v2(handle);
 }
 
+// FAKE_CUDA_EVENT_LAG=2
+void computations_and_events() {
+  abi::Handle side = 0;
+  void* event = nullptr;
+  cudaStreamCreateWithPriority(&side, 1, 0);
+  cudaEventCreateWithFlags(&event, 2);
+  cudaEventRecord(event, side);
+  cublasSgemm_v2();
+  cublasSgemm_v2();
+  say("after two products %d", cudaEventQuery(event));
+  cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, 0);
+  say("after a query and a kernel %d", cudaEventQuery(event));
+  cudaEventDestroy(event);
+}
+
 // An LSTM of two layers, 10 inputs and 20 hidden units.
 void cudnn() {
   constexpr int kLstm = 2, kDoubleBias = 2, kOneDirection = 0, kFloat = 0;

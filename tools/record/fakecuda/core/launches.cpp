@@ -12,6 +12,7 @@ namespace highwater::fakecuda {
 namespace {
 
 std::atomic<std::uint64_t> launched{0};
+std::atomic<std::uint64_t> kernels{0};
 
 using Names = std::unordered_map<const void*, std::string>;
 
@@ -30,6 +31,7 @@ std::string name_of(const void* kernel) {
 
 void launch_kernel(const void* kernel, Extent3 grid, Extent3 block) {
   ++launched;
+  ++kernels;
   forget_all_contents();
   if (logs_kernels()) {
     log_line("kernel %s grid %u,%u,%u block %u,%u,%u\n", name_of(kernel).c_str(), grid.x, grid.y,
@@ -58,6 +60,10 @@ void name_kernel(const void* kernel, const char* name) {
 
 std::uint64_t launch_count() {
   return launched;
+}
+
+std::uint64_t kernel_count() {
+  return kernels;
 }
 
 }  // namespace highwater::fakecuda

@@ -26,4 +26,8 @@ void name_kernel(const void* kernel, const char* name);
 /// All launches so far: kernels, computations and collectives.
 std::uint64_t launch_count();
 
+/// Kernels alone, by which events lag: how many kernels a computation of a library is made of is
+/// not known here, and simulations count none for it (workloads/eager/stream_events.hpp).
+std::uint64_t kernel_count();
+
 }  // namespace highwater::fakecuda

@@ -67,7 +67,7 @@ bool is_ready(const Event& event) {
     return true;
   }
   return event.queries >= settings().event_queries &&
-         launch_count() - event.launches + event.queries >= settings().event_lag;
+         kernel_count() - event.kernels + event.queries >= settings().event_lag;
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ void record_event(Event& event, Stream& stream) {
   event = {.device = stream.device,
            .stream = &stream,
            .position = ++streams().position,
-           .launches = launch_count(),
+           .kernels = kernel_count(),
            .capture = stream.capture,
            .milliseconds = now_milliseconds()};
 }

@@ -2,7 +2,7 @@
 //
 // Positions in time are numbers of one sequence that counts event records and waits. Without
 // FAKE_CUDA_EVENT_LAG or FAKE_CUDA_EVENT_QUERIES everything is done at once. With a lag of N, an
-// event is ready after N further launches (its own queries count too, so that polling ends), or
+// event is ready after N further kernels (its own queries count too, so that polling ends), or
 // once the host has synchronized with its stream, with a later event on it, or with a stream that
 // waited for it.
 #pragma once
@@ -36,7 +36,7 @@ struct Event {
   int device = 0;
   Stream* stream = nullptr;    ///< where it was recorded, nullptr before
   std::uint64_t position = 0;  ///< of the record
-  std::uint64_t launches = 0;  ///< at the time of the record
+  std::uint64_t kernels = 0;   ///< launched at the time of the record
   std::uint64_t queries = 0;   ///< since then
   std::uint64_t capture = 0;
   double milliseconds = 0;  ///< host clock at the record
