@@ -147,7 +147,7 @@ bool needs_gpus(const SimulateCommand& command, const Simulation& simulation) {
 void add_remedies(const SimulateCommand& command, SimulationReport& report) {
   const Simulation& simulation = report.simulation;
   const RemedyQuestion question =
-      question_about(command.plan, simulation, command.memory, command.ranks);
+      question_about(command.plan, simulation, command.memory, command.ranks, command.run.sources);
   if (!simulation.fits()) {
     report.remedies = find_remedies(question);
   } else if (simulation.available &&

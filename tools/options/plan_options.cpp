@@ -122,6 +122,7 @@ void add_source_facts(const po::variables_map& values, PlannedRun& run) {
   run.left_out = left_out_keys(values);
   run.releases = source_releases(values);
   run.earlier = kept_earlier_run(values);
+  run.sources = plan_sources(values);
   check_against_recording(values, run);
 }
 

@@ -17,6 +17,7 @@
 
 namespace highwater {
 
+struct OwnSettings;
 struct Recording;
 
 enum class KeyFate : std::uint8_t { used, no_effect, not_supported };
@@ -61,6 +62,7 @@ struct PlanSource {
   std::string releases = {};  ///< those it was read as, and why; empty: the newest
   std::optional<EarlierReading> earlier = {};
   std::shared_ptr<const Recording> recording = {};  ///< that carries the plan
+  std::shared_ptr<const OwnSettings> own = {};      ///< of a program: what was read
 };
 
 /// Collects what a reader finds, in the order of the file.

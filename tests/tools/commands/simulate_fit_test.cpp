@@ -116,6 +116,27 @@ TEST_CASE("simulate: a GPU that holds the plan unchanged is the last remedy", "[
             .as_bool());
 }
 
+TEST_CASE("simulate: a remedy of a file's plan is said in the file's own words",
+          "[cli][simulate]") {
+  const TempDir folder;
+  const std::string file = folder / "train.yaml";
+  write_file(file,
+             "model_name_or_path: gpt2\nper_device_train_batch_size: 8\nblock_size: 512\n"
+             "output_dir: out\n");
+  const Object run = json_of("simulate --capacity 4GiB --from " + file);
+  const auto& remedies = run.at("remedies").as_array();
+  REQUIRE_FALSE(remedies.empty());
+  std::string said;
+  for (const auto& remedy : remedies) {
+    for (const auto& change : remedy.at("own_changes").as_array()) {
+      CHECK(boost::json::value_to<std::string>(change.at("place")) == file);
+      said += boost::json::value_to<std::string>(change.at("text")) + "\n";
+    }
+  }
+  CHECK_THAT(said, Contains("per_device_train_batch_size: 2, gradient_accumulation_steps: 4") &&
+                       Contains("use_liger_kernel: true, gradient_checkpointing: true"));
+}
+
 TEST_CASE("simulate: a thin margin is called thin, with ways to gain headroom", "[cli][simulate]") {
   const std::string plan = "--model llama-160m --batch 4 --steps 2 --capacity ";
   const std::int64_t reserved =

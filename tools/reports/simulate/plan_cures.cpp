@@ -10,8 +10,9 @@ namespace highwater {
 std::vector<std::string> plan_cures(const WorkloadRequest& request, const Workload& workload) {
   const bool can_change = workload.is_plan() && request.plan && request.edits.empty();
   return can_change && !workload.simulation->fits()
-             ? remedy_lines(find_remedies(
-                   question_about(request.plan->words, *workload.simulation, request.memory)))
+             ? remedy_lines(
+                   find_remedies(question_about(request.plan->words, *workload.simulation,
+                                                request.memory, {}, request.plan->sources)))
              : std::vector<std::string>();
 }
 

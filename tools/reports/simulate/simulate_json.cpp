@@ -198,6 +198,14 @@ struct Members<OutsideMemory> {
 };
 
 template <>
+struct Members<OwnChange> {
+  static constexpr auto kRows = std::to_array({
+      member<&OwnChange::place>("place", "the file, the launch line, Python, the environment"),
+      member<&OwnChange::text>("text", "what it says then"),
+  });
+};
+
+template <>
 struct Members<Remedy> {
   static constexpr auto kRows = std::to_array({
       member<[](const Remedy& of) { return option_line(of.options); }>("options", "what to change"),
@@ -206,6 +214,8 @@ struct Members<Remedy> {
       member<&Remedy::peak>("peak_reserved_bytes", "of the worst rank"),
       member<&Remedy::available>("available_bytes", "to the allocator"),
       member<&Remedy::spare>("spare_bytes", "available and not reserved"),
+      member<&Remedy::own>(
+          "own_changes", "the change in the words of the program that trains; empty: it has none"),
   });
 };
 

@@ -80,15 +80,25 @@ std::string undecided_clause(const Simulation& simulation) {
                            keys.size() == 1 ? "it" : "them");
 }
 
+/// "; in train.yaml: gradient_checkpointing: true", empty where the program cannot say it.
+std::string own_words(const Remedy& remedy) {
+  std::string text;
+  for (const OwnChange& change : remedy.own) {
+    text += fmt::format("; in {}: {}", printable(change.place), printable(change.text));
+  }
+  return text;
+}
+
 /// "--checkpoint full: 21.30 GiB, 1.84 GiB to spare (recomputes the forward)".
 std::string remedy_words(const Remedy& remedy) {
   std::vector<std::string> costs = remedy.costs;
   if (is_thin(remedy.peak, remedy.available)) {
     costs.emplace_back("a thin margin");
   }
-  return fmt::format("{}: {}, {} to spare{}", option_line(remedy.options), to_iec(remedy.peak),
+  return fmt::format("{}: {}, {} to spare{}{}", option_line(remedy.options), to_iec(remedy.peak),
                      to_iec(remedy.spare()),
-                     costs.empty() ? "" : fmt::format(" ({})", fmt::join(costs, "; ")));
+                     costs.empty() ? "" : fmt::format(" ({})", fmt::join(costs, "; ")),
+                     own_words(remedy));
 }
 
 }  // namespace

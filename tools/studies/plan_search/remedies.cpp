@@ -316,10 +316,27 @@ class RemedySearch {
   ProgressLine progress_{"remedies tried"};
 };
 
+/// Where no file says it, a plan of a framework is that of its program.
+std::vector<PlanSource> sources_about(const OptionWords& plan,
+                                      const std::vector<PlanSource>& sources) {
+  const bool are_read =
+      std::ranges::any_of(sources, [](const PlanSource& source) { return source.own != nullptr; });
+  const std::optional<PlanSource> source = are_read ? std::nullopt : source_of_framework(plan);
+  return source ? std::vector{*source} : sources;
+}
+
+void say_in_own_words(const RemedyQuestion& question, std::vector<Remedy>& remedies) {
+  for (Remedy& remedy : remedies) {
+    remedy.own = own_changes(question.sources, question.plan, remedy.options)
+                     .value_or(std::vector<OwnChange>{});
+  }
+}
+
 }  // namespace
 
 RemedyQuestion question_about(const OptionWords& given, const Simulation& simulation,
-                              const MemoryRequest& memory, RankChoice ranks) {
+                              const MemoryRequest& memory, RankChoice ranks,
+                              const std::vector<PlanSource>& sources) {
   TrainingPlan by_model = simulation.plan;
   by_model.engine = EngineKind::model;
   std::vector<std::string> gaps;
@@ -330,7 +347,8 @@ RemedyQuestion question_about(const OptionWords& given, const Simulation& simula
           .memory = memory,
           .ranks = ranks,
           .worst_rank = simulation.plan.parallel.rank,
-          .needed = simulation.needed.value_or(Bytes{})};
+          .needed = simulation.needed.value_or(Bytes{}),
+          .sources = sources_about(given, sources)};
 }
 
 Bytes Remedy::spare() const {
@@ -346,7 +364,9 @@ std::string option_line(const OptionWords& options) {
 }
 
 Remedies find_remedies(const RemedyQuestion& question) {
-  return RemedySearch(question).run();
+  Remedies remedies = RemedySearch(question).run();
+  say_in_own_words(question, remedies.fitting);
+  return remedies;
 }
 
 bool is_thin(Bytes peak, Bytes available) {
@@ -355,7 +375,9 @@ bool is_thin(Bytes peak, Bytes available) {
 }
 
 std::vector<Remedy> wider_margins(const RemedyQuestion& question) {
-  return RemedySearch(question).wider();
+  std::vector<Remedy> remedies = RemedySearch(question).wider();
+  say_in_own_words(question, remedies);
+  return remedies;
 }
 
 }  // namespace highwater

@@ -19,6 +19,8 @@
 #include "tools/studies/runs/rank_peaks.hpp"
 #include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/options/option_table.hpp"
+#include "workloads/sources/plan_source.hpp"
+#include "workloads/sources/programs/own_changes.hpp"
 
 namespace highwater {
 
@@ -31,13 +33,15 @@ struct RemedyQuestion {
   MemoryRequest memory;
   RankChoice ranks;
   int worst_rank = 0;
-  Bytes needed;  ///< by the allocator, of a plan that does not fit
+  Bytes needed;                          ///< by the allocator, of a plan that does not fit
+  std::vector<PlanSource> sources = {};  ///< that the plan was read from
 };
 
 /// About a plan that was simulated, by the options that say it. Remedies are many runs: the model
-/// makes them wherever it covers the plan.
+/// makes them wherever it covers the plan. `sources` are those of --from.
 RemedyQuestion question_about(const OptionWords& given, const Simulation& simulation,
-                              const MemoryRequest& memory, RankChoice ranks = {});
+                              const MemoryRequest& memory, RankChoice ranks = {},
+                              const std::vector<PlanSource>& sources = {});
 
 /// The plan with some options changed, simulated.
 struct Remedy {
@@ -46,6 +50,8 @@ struct Remedy {
   bool fits = false;
   Bytes peak;       ///< reserved, of the worst rank; without a limit where it does not fit
   Bytes available;  ///< to the allocator
+  /// The same change in the words of the program that trains; empty where it has none.
+  std::vector<OwnChange> own = {};
 
   [[nodiscard]] Bytes spare() const;
 };

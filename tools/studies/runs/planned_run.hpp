@@ -11,6 +11,7 @@
 #include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/options/read_plan.hpp"
 #include "workloads/plan/training_plan.hpp"
+#include "workloads/sources/plan_source.hpp"
 
 namespace highwater {
 
@@ -33,6 +34,7 @@ struct PlannedRun {
   /// Of the recording that the plan was read from: whether the plan, before other options changed
   /// it, explains it.
   std::shared_ptr<const RecordingCheck> recording = {};
+  std::vector<PlanSource> sources = {};  ///< of --from
 };
 
 /// `given` with `changed` set anew.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "traces/error.hpp"
+#include "workloads/sources/programs/own_settings.hpp"
 #include "workloads/sources/programs/recognition.hpp"
 #include "workloads/sources/programs/release_reading.hpp"
 #include "workloads/sources/rules/plain_key.hpp"
@@ -180,6 +182,21 @@ std::string why_of_nobody(const SettingList& settings) {
   return "none of its keys says how a training program trains";
 }
 
+/// Words without dashes ("batch_size=1") are the program's where its facts say so.
+OwnSettings own_settings(const LaunchLine& line, const Program& program, const std::string& file) {
+  using Kind = ProgramForm::Kind;
+  const auto read = [line, &program, file](const SettingList& other) {
+    LaunchLine changed = line;
+    changed.options = other;
+    return plan_of_launch(changed, &program, file);
+  };
+  return {.program = &program,
+          .settings = line.options,
+          .form = program.form.kind == Kind::assignments ? Kind::assignments : Kind::line,
+          .place = file,
+          .read = read};
+}
+
 }  // namespace
 
 std::string names_of_programs() {
@@ -240,10 +257,23 @@ void check_repeated_key(const Program& program, const SettingList& settings,
                    "leave one of them out");
 }
 
+PlanSource plan_of_program(const Program& program, const SettingList& settings,
+                           const std::string& file) {
+  PlanSource source = read_with(program, settings, file);
+  source.own = std::make_shared<const OwnSettings>(
+      OwnSettings{.program = &program,
+                  .settings = settings,
+                  .place = file,
+                  .read = [&program, file](const SettingList& other) {
+                    return read_with(program, other, file);
+                  }});
+  return source;
+}
+
 PlanSource plan_of_settings(const SettingList& settings, const std::string& file) {
   const Program& program = program_of(settings, file);
   check_repeated_key(program, settings, file);
-  return read_with(program, settings, file);
+  return plan_of_program(program, settings, file);
 }
 
 std::string why_of_no_program(const LaunchLine& line) {
@@ -298,6 +328,7 @@ PlanSource plan_of_launch(const LaunchLine& line, const Program* program, const 
                      "python SCRIPT)");
   }
   append(read_with(*program, line.options, file), whole);
+  whole.own = std::make_shared<const OwnSettings>(own_settings(line, *program, file));
   return whole;
 }
 

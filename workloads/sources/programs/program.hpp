@@ -37,6 +37,10 @@ const Program* find_program(const LaunchLine& line);
 void check_repeated_key(const Program& program, const SettingList& settings,
                         const std::string& file);
 
+/// The plan in settings of `program`. @throws InputError
+PlanSource plan_of_program(const Program& program, const SettingList& settings,
+                           const std::string& file);
+
 /// The plan in a configuration file. @throws InputError
 PlanSource plan_of_settings(const SettingList& settings, const std::string& file);
 

@@ -1,5 +1,9 @@
 #include "workloads/sources/rules/program_row.hpp"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "workloads/facts/facts.hpp"
@@ -53,6 +57,50 @@ std::vector<ProgramCondition> conditions_of(const JsonField& file) {
   return conditions;
 }
 
+ProgramChange change_of(const JsonField& row) {
+  ProgramChange change{.option = row.at("option").view(),
+                       .word = row.at("word").view(),
+                       .python = row.view_or_empty("python")};
+  const JsonField keys = row.at("set");
+  for (const auto& [key, value] : keys.object()) {
+    change.set.emplace_back(key, keys.at(key).view());
+  }
+  return change;
+}
+
+void add_changes(const JsonField& file, std::vector<ProgramChange>& changes) {
+  if (const auto field = file.find("changes")) {
+    std::ranges::transform(field->elements(), std::back_inserter(changes), change_of);
+  }
+  for (const std::string_view included : file.views("includes")) {
+    add_changes(facts(fmt::format("programs/{}.json", included)), changes);
+  }
+}
+
+std::vector<ProgramChange> changes_of(const JsonField& file) {
+  std::vector<ProgramChange> changes;
+  add_changes(file, changes);
+  return changes;
+}
+
+ProgramForm form_of(const JsonField& file) {
+  using Kind = ProgramForm::Kind;
+  constexpr std::array kKinds{std::pair{"python", Kind::python}, std::pair{"line", Kind::line},
+                              std::pair{"assignments", Kind::assignments},
+                              std::pair{"file", Kind::file}};
+  const auto form = file.find("form");
+  if (!form) {
+    return {};
+  }
+  const JsonField kind = form->at("kind");
+  const auto* const found = std::ranges::find(
+      kKinds, kind.view(), [](const auto& each) { return std::string_view(each.first); });
+  if (found == kKinds.end()) {
+    kind.fail("expected python, line, assignments or file");
+  }
+  return {found->second, form->at("framework").view(), form->at("place").view()};
+}
+
 }  // namespace
 
 Program program_of_facts(const JsonField& file, const Readers& readers, FinishProgram finish) {
@@ -72,6 +120,8 @@ Program program_of_facts(const JsonField& file, const Readers& readers, FinishPr
           .refuses_repeated_keys = file.view_or_empty("refuses_repeated_keys"),
           .implies = options_of(file),
           .conditions = conditions_of(file),
+          .changes = changes_of(file),
+          .form = form_of(file),
           .readers = readers,
           .finish = finish};
 }

@@ -2,8 +2,10 @@
 // code stands in workloads/facts/programs/NAME.json.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "traces/release.hpp"
@@ -42,6 +44,24 @@ struct ProgramCondition {
   std::string_view value;
 };
 
+/// What a file of the program says for a word of an option.
+struct ProgramChange {
+  std::string_view option;
+  std::string_view word;  ///< "*": any number, for which '$' stands below
+  std::vector<std::pair<std::string_view, std::string_view>> set;  ///< keys and values
+  /// The call that says so in Python; empty: the keys are arguments of ProgramForm::place.
+  std::string_view python;
+};
+
+/// How the program's settings are written where no file of it is given.
+struct ProgramForm {
+  enum class Kind : std::uint8_t { none, python, line, assignments, file };
+
+  Kind kind = Kind::none;
+  std::string_view framework;  ///< the word of --framework for the program
+  std::string_view place;      ///< "TrainingArguments", "the launch line", "DeepSpeed's file"
+};
+
 /// Adds what follows from several keys, when all are read: strategy, model.
 using FinishProgram = void (*)(const SettingList& all, SourceKeys& keys);
 
@@ -72,6 +92,8 @@ struct Program {
   std::string_view refuses_repeated_keys;
   std::vector<ProgramOption> implies;
   std::vector<ProgramCondition> conditions;
+  std::vector<ProgramChange> changes;  ///< its own, then those of the files that it includes
+  ProgramForm form;
   Readers readers;  ///< that its keys may name
   FinishProgram finish = nullptr;
 };

@@ -64,6 +64,13 @@ TEST_CASE("sentences: a remedy with its costs, and with a thin margin as one of 
             "fits with --checkpoint full: 60.00 MiB, 40.00 MiB to spare (recomputes the forward; "
             "slower)",
             "fits with --checkpoint full: 99.00 MiB, 1.00 MiB to spare (a thin margin)"});
+  remedies.fitting = {checkpointing(60_MiB, 100_MiB)};
+  remedies.fitting[0].own = {{"train.yaml", "gradient_checkpointing: true"},
+                             {"the environment", "A=b"}};
+  CHECK(remedy_lines(remedies) ==
+        std::vector<std::string>{
+            "fits with --checkpoint full: 60.00 MiB, 40.00 MiB to spare; in train.yaml: "
+            "gradient_checkpointing: true; in the environment: A=b"});
   CHECK(wider_lines({checkpointing(60_MiB, 100_MiB)}) ==
         std::vector<std::string>{"--checkpoint full: 60.00 MiB, 40.00 MiB to spare"});
   CHECK(wider_lines({}).empty());
