@@ -145,3 +145,13 @@ TEST_CASE("own changes: what the program cannot say has none", "[sources]") {
   CHECK_FALSE(own_changes(std::vector{source}, {}, {{"param-dtype", "fp8"}}));
   CHECK_FALSE(own_changes(std::vector{source}, {}, {{"checkpoint", "full"}, {"tp", "2"}}));
 }
+
+// TRL computes in the type of the weights (trl/trainer/utils.py, get_quantization_config), which is
+// another plan than the one that is asked for.
+TEST_CASE("own changes: what changes more of the plan is no answer", "[sources]") {
+  const PlanSource source = source_of_yaml(
+      "model_name_or_path: gpt2\nmax_length: 512\nuse_peft: true\nlora_r: 16\noutput_dir: out\n");
+  const OptionWords wanted{{"quantize", "nf4"}, {"double-quant", "true"}};
+  CHECK_FALSE(own_changes(std::vector{source}, {}, wanted));
+  CHECK(own_changes(std::vector{source}, {}, {{"quantize", "int8"}}));
+}
