@@ -37,6 +37,14 @@ int cudaFreeHost(void* address);
 int cudaPointerGetAttributes(abi::PointerAttributes* attributes, const void* address);
 int cudaMemcpy(void* to, const void* from, std::size_t size, int kind);
 int cudaMemset(void* to, int value, std::size_t size);
+void __cudaRegisterVar(void** module, char* host, char* device, const char* name, int external,
+                       std::size_t size, int constant, int global);
+int cudaGetSymbolAddress(std::uint64_t* address, const void* variable);
+int cudaGetSymbolSize(std::size_t* size, const void* variable);
+int cudaMemcpyToSymbol(const void* variable, const void* from, std::size_t size, std::size_t offset,
+                       int kind);
+int cudaMemcpyFromSymbol(void* to, const void* variable, std::size_t size, std::size_t offset,
+                         int kind);
 int cudaIpcGetMemHandle(abi::IpcHandle* handle, std::uint64_t address);
 int cudaIpcOpenMemHandle(std::uint64_t* address, abi::IpcHandle handle, unsigned flags);
 int cudaStreamCreateWithPriority(abi::Handle* stream, unsigned flags, int priority);
@@ -81,6 +89,13 @@ int cublasDestroy_v2(void* handle);
 int cublasSetStream_v2(void* handle, abi::Handle stream);
 int cublasGetStream_v2(void* handle, abi::Handle* stream);
 int cublasSgemm_v2();
+std::size_t cublasLtGetVersion();
+int cublasLtMatmulAlgoGetHeuristic(void* handle, void* operation, void* a, void* b, void* c,
+                                   void* d, void* preference, int asked, void* results, int* found);
+int cublasLtMatmulAlgoConfigGetAttribute(const void* algorithm, int attribute, void* value,
+                                         std::size_t room, std::size_t* written);
+int nvrtcGetNumSupportedArchs(int* count);
+int nvrtcGetSupportedArchs(int* architectures);
 int cusolverDnSgetrf_bufferSize(void* handle, int m, int n, float* matrix, int lda, int* size);
 
 int cudnnBackendCreateDescriptor(int type, void** descriptor);

@@ -248,6 +248,18 @@ forgotten 0.0 (2)
 )");
 }
 
+TEST_CASE("fakecuda: a program's variables have a copy on each device, outside of its memory",
+          "[fakecuda][contents]") {
+  check("device_variables", "FAKE_CUDA_DEVICES=2 FAKE_CUDA_CAPACITY=8M", R"(unknown 13
+size 8
+address 0, the same again 1, on the other device 0
+free 8.0 of 8.0 MiB
+write 0 read 7
+past its end 1
+of nothing known 13
+)");
+}
+
 TEST_CASE("fakecuda: modules load and their kernels count as launches", "[fakecuda][driver]") {
   check("driver_launch", "", "load 0\nfunction 0\nlaunch 0\nlaunches 2\n");
 }
@@ -270,6 +282,27 @@ TEST_CASE("fakecuda: events lag by kernels, not by computations of a library",
           "[fakecuda][events][libraries]") {
   check("computations_and_events", "FAKE_CUDA_EVENT_LAG=2",
         "after two products 600\nafter a query and a kernel 0\n");
+}
+
+TEST_CASE("fakecuda: cuBLASLt tells its release and how its algorithm is configured",
+          "[fakecuda][libraries]") {
+  const int major = GENERATE(12, 13);
+  CHECK(run_probe(major, "cublas_lt", "").out ==
+        "version " + std::string(major == 12 ? "120804" : "130401") + R"(
+1 algorithm, K in 1 part, 4 bytes
+cluster 0, behind it 7, 2 bytes
+too little room: 7
+)");
+}
+
+// As libnvrtc of 12.8.93 and 13.2.86 answer.
+TEST_CASE("fakecuda: the compiler tells for which architectures it compiles",
+          "[fakecuda][libraries]") {
+  const int major = GENERATE(12, 13);
+  const std::string expected =
+      major == 12 ? "17 architectures, the first 50, the last 120, behind it 0\nascending 1\n"
+                  : "12 architectures, the first 75, the last 121, behind it 0\nascending 1\n";
+  CHECK(run_probe(major, "compiler", "").out == expected);
 }
 
 // Layer 0 has 4 * 20 * (10 + 20) = 2400 weights, layer 1 has 4 * 20 * (20 + 20) = 3200, and there

@@ -1,4 +1,5 @@
 // The libraries above the runtime.
+#include <algorithm>
 #include <string>
 
 #include "tests/tools/record/fakecuda/cuda_api.hpp"
@@ -56,6 +57,36 @@ void computations_and_events() {
   cudaLaunchKernel(nullptr, {1, 1, 1}, {1, 1, 1}, nullptr, 0, 0);
   say("after a query and a kernel %d", cudaEventQuery(event));
   cudaEventDestroy(event);
+}
+
+// What a caller asks of the algorithm that it was given.
+void cublas_lt() {
+  constexpr int kSplitK = 2, kClusterShape = 8;
+  std::uint64_t results[12] = {};
+  int found = 0;
+  say("version %zu", cublasLtGetVersion());
+  cublasLtMatmulAlgoGetHeuristic(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 1,
+                                 results, &found);
+  std::uint32_t parts = 0;
+  std::uint16_t cluster[2] = {7, 7};
+  std::size_t written = 0;
+  cublasLtMatmulAlgoConfigGetAttribute(results, kSplitK, &parts, sizeof parts, &written);
+  say("%d algorithm, K in %u part, %zu bytes", found, parts, written);
+  cublasLtMatmulAlgoConfigGetAttribute(results, kClusterShape, cluster, sizeof cluster[0],
+                                       &written);
+  say("cluster %d, behind it %d, %zu bytes", cluster[0], cluster[1], written);
+  say("too little room: %d",
+      cublasLtMatmulAlgoConfigGetAttribute(results, kSplitK, &parts, 1, nullptr));
+}
+
+void compiler() {
+  int count = 0;
+  nvrtcGetNumSupportedArchs(&count);
+  int architectures[32] = {};
+  nvrtcGetSupportedArchs(architectures);
+  say("%d architectures, the first %d, the last %d, behind it %d", count, architectures[0],
+      architectures[count - 1], architectures[count]);
+  say("ascending %d", std::is_sorted(architectures, architectures + count));
 }
 
 // An LSTM of two layers, 10 inputs and 20 hidden units.

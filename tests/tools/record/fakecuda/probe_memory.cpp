@@ -108,4 +108,31 @@ void ipc() {
   say("base %d", opened == address);
 }
 
+// A __device__ variable of a program: what nvcc's start-up code registers, then what the program
+// asks.
+void device_variables() {
+  static char host[8], unknown[8];
+  std::uint64_t address = 0, again = 0, other = 0;
+  say("unknown %d", cudaGetSymbolAddress(&address, unknown));
+  __cudaRegisterVar(nullptr, host, nullptr, "variable", 0, sizeof host, 0, 0);
+  std::size_t size = 0;
+  cudaGetSymbolSize(&size, host);
+  say("size %zu", size);
+  const int found = cudaGetSymbolAddress(&address, host);
+  cudaGetSymbolAddress(&again, host);
+  cudaSetDevice(1);
+  cudaGetSymbolAddress(&other, host);
+  cudaSetDevice(0);
+  say("address %d, the same again %d, on the other device %d", found, again == address,
+      other == address);
+  say_free();
+  const int value = 7;
+  int read = -1;
+  const int wrote = cudaMemcpyToSymbol(host, &value, sizeof value, 4, 1);
+  cudaMemcpy(&read, pointer(address + 4), sizeof read, 2);
+  say("write %d read %d", wrote, read);
+  say("past its end %d", cudaMemcpyFromSymbol(&read, host, sizeof read, 5, 2));
+  say("of nothing known %d", cudaMemcpyFromSymbol(&read, unknown, sizeof read, 0, 2));
+}
+
 }  // namespace highwater::fakecuda_probe

@@ -18,6 +18,7 @@ enum Error : int {
   kSuccess = 0,
   kErrorInvalidValue = 1,
   kErrorMemoryAllocation = 2,
+  kErrorInvalidSymbol = 13,
   kErrorNoDevice = 100,
   kErrorInvalidDevice = 101,
   kErrorMissingConfiguration = 52,

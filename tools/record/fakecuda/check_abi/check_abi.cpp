@@ -24,6 +24,7 @@ using highwater::fakecuda::Attribute;
 SAME_NUMBER(abi::kSuccess, cudaSuccess);
 SAME_NUMBER(abi::kErrorInvalidValue, cudaErrorInvalidValue);
 SAME_NUMBER(abi::kErrorMemoryAllocation, cudaErrorMemoryAllocation);
+SAME_NUMBER(abi::kErrorInvalidSymbol, cudaErrorInvalidSymbol);
 SAME_NUMBER(abi::kErrorNoDevice, cudaErrorNoDevice);
 SAME_NUMBER(abi::kErrorInvalidDevice, cudaErrorInvalidDevice);
 SAME_NUMBER(abi::kErrorMissingConfiguration, cudaErrorMissingConfiguration);

@@ -17,6 +17,7 @@ constexpr std::array kTexts = {
     ErrorText{abi::kSuccess, "cudaSuccess", "no error"},
     ErrorText{abi::kErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     ErrorText{abi::kErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    ErrorText{abi::kErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
     ErrorText{abi::kErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     ErrorText{abi::kErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     ErrorText{abi::kErrorMissingConfiguration, "cudaErrorMissingConfiguration",

@@ -41,9 +41,6 @@ FAKECUDA_API char __cudaInitModule(void**) {
   return 1;
 }
 
-FAKECUDA_API void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int) {
-}
-
 FAKECUDA_API void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int,
                                          void*, void*, void*, void*, int*) {
   name_kernel(host, name);

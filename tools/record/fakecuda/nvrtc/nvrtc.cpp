@@ -1,4 +1,6 @@
 // Fake nvrtc: every program compiles, to nothing.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -11,6 +13,15 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr std::size_t kCodeSize = 16;
 
+// What NVIDIA's library of the release that is reported (versions.hpp) answers, as read from it:
+// libnvrtc of 13.2 and of 12.8, asked by nvrtcGetSupportedArchs.
+#if FAKECUDA_MAJOR >= 13
+constexpr std::array kArchitectures{75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+#else
+constexpr std::array kArchitectures{50, 52, 53, 60, 61, 62,  70,  72, 75,
+                                    80, 86, 87, 89, 90, 100, 101, 120};
+#endif
+
 struct Program {
   int unused = 0;
 };
@@ -20,6 +31,16 @@ struct Program {
 FAKECUDA_API int nvrtcVersion(int* major, int* minor) {
   *major = kRuntimeVersion / 1000;
   *minor = kRuntimeVersion % 1000 / 10;
+  return kSuccess;
+}
+
+FAKECUDA_API int nvrtcGetNumSupportedArchs(int* count) {
+  *count = static_cast<int>(kArchitectures.size());
+  return kSuccess;
+}
+
+FAKECUDA_API int nvrtcGetSupportedArchs(int* architectures) {
+  std::ranges::copy(kArchitectures, architectures);
   return kSuccess;
 }
 
