@@ -80,8 +80,13 @@ int cuModuleGetFunction(void** function, void* module, const char* name);
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                    abi::Handle stream, void** arguments, void** extra);
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
+                                                std::size_t shared);
 int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active);
 int cuTensorMapEncodeTiled();
+int cuStreamGetCtx(abi::Handle stream, abi::Handle* context);
+int cuStreamGetCtx_v2(abi::Handle stream, abi::Handle* context, abi::Handle* green);
+int cuGetExportTable(const void** table, const void* id);
 int cuGreenCtxCreate(void** context, void* description, int device, unsigned flags);
 
 int cublasCreate_v2(void** handle);
@@ -96,6 +101,14 @@ int cublasLtMatmulAlgoConfigGetAttribute(const void* algorithm, int attribute, v
                                          std::size_t room, std::size_t* written);
 int nvrtcGetNumSupportedArchs(int* count);
 int nvrtcGetSupportedArchs(int* architectures);
+int nvrtcCreateProgram(void** program, const char* source, const char* file, int headers,
+                       const char* const* texts, const char* const* names);
+int nvrtcAddNameExpression(void* program, const char* expression);
+int nvrtcCompileProgram(void* program, int options, const char* const* option);
+int nvrtcGetLoweredName(void* program, const char* expression, const char** name);
+int nvrtcGetCUBINSize(void* program, std::size_t* size);
+int nvrtcGetCUBIN(void* program, char* code);
+int nvrtcDestroyProgram(void** program);
 int cusolverDnSgetrf_bufferSize(void* handle, int m, int n, float* matrix, int lda, int* size);
 
 int cudnnBackendCreateDescriptor(int type, void** descriptor);

@@ -270,6 +270,10 @@ the linked one 1
 cuMemGetAddressRange 0
 cuNoSuchFunction 1
 null 1
+before 12.5 with two parameters 1
+then with three 1
+context 1 green 0
+table 500, null 1
 )");
 }
 
@@ -303,6 +307,19 @@ TEST_CASE("fakecuda: the compiler tells for which architectures it compiles",
       major == 12 ? "17 architectures, the first 50, the last 120, behind it 0\nascending 1\n"
                   : "12 architectures, the first 75, the last 121, behind it 0\nascending 1\n";
   CHECK(run_probe(major, "compiler", "").out == expected);
+}
+
+// With 128 registers a thread a warp takes 4096 of the 65536 in four parts: 16 warps, so 5 blocks
+// of 3, and none of 17, which would take 20 of them. 64 + 2 + 1 KiB of shared memory (what the
+// kernel declares, without the 1 KiB of the system in its section; the dynamic; the system's) leave
+// 3 blocks in 228 KiB.
+TEST_CASE("fakecuda: occupancy follows from what NVIDIA's compiler says of a kernel",
+          "[fakecuda][libraries]") {
+  const std::string gpu =
+      "FAKE_CUDA_GPU='name=H100;major=9;minor=0;multiprocessors=132;memory=80G'";
+  check("occupancy", gpu + " FAKE_CUDNN_COMPILER=" HIGHWATER_STAND_IN_COMPILER,
+        "of 96 threads 5, of 128 with 64 KiB 3, of 544 0\n");
+  check("occupancy", gpu, "of 96 threads 21, of 128 with 64 KiB 3, of 544 3\n");
 }
 
 // Layer 0 has 4 * 20 * (10 + 20) = 2400 weights, layer 1 has 4 * 20 * (20 + 20) = 3200, and there

@@ -32,6 +32,7 @@ constexpr Scenario kScenarios[] = {
     {"computations_and_events", computations_and_events},
     {"cublas_lt", cublas_lt},
     {"compiler", compiler},
+    {"occupancy", occupancy},
     {"cudnn", cudnn},
     {"cudnn_graph", cudnn_graph},
     {"cudnn_executions", cudnn_executions},

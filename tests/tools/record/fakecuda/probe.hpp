@@ -40,6 +40,7 @@ void cublas();
 void computations_and_events();
 void cublas_lt();
 void compiler();
+void occupancy();
 void cudnn();
 void cudnn_graph();
 void cudnn_executions();

@@ -8,9 +8,9 @@
 namespace highwater::fakecuda_probe {
 namespace {
 
-int find(const char* name, void** function) {
+int find(const char* name, void** function, unsigned release = FAKECUDA_MAJOR * 1000) {
   int status = -1;
-  cudaGetDriverEntryPointByVersion(name, function, FAKECUDA_MAJOR * 1000, 0, &status);
+  cudaGetDriverEntryPointByVersion(name, function, release, 0, &status);
   return status;
 }
 
@@ -23,6 +23,16 @@ void entry_points() {
   say("cuMemGetAddressRange %d", find("cuMemGetAddressRange", &found));
   say("cuNoSuchFunction %d", find("cuNoSuchFunction", &found));
   say("null %d", found == nullptr);
+  find("cuStreamGetCtx", &found, 12040);
+  say("before 12.5 with two parameters %d", found == reinterpret_cast<void*>(&cuStreamGetCtx));
+  find("cuStreamGetCtx", &found, 12050);
+  say("then with three %d", found == reinterpret_cast<void*>(&cuStreamGetCtx_v2));
+  abi::Handle context = 0, green = 7;
+  cuStreamGetCtx_v2(0, &context, &green);
+  say("context %d green %d", context != 0, green != 0);
+  const void* table = &found;
+  const int status = cuGetExportTable(&table, nullptr);
+  say("table %d, null %d", status, table == nullptr);
 }
 
 void cublas() {
@@ -87,6 +97,32 @@ void compiler() {
   say("%d architectures, the first %d, the last %d, behind it %d", count, architectures[0],
       architectures[count - 1], architectures[count]);
   say("ascending %d", std::is_sorted(architectures, architectures + count));
+}
+
+// How many blocks of a kernel compiled at run time a multiprocessor takes.
+void occupancy() {
+  const char* const text = "text";
+  const char* const header = "name.h";
+  const char* const option = "--gpu-architecture=sm_90";
+  const char* const expression = "kernel<7>";
+  void *program = nullptr, *module = nullptr, *function = nullptr;
+  nvrtcCreateProgram(&program, "source", "file.cu", 1, &text, &header);
+  nvrtcAddNameExpression(program, expression);
+  nvrtcCompileProgram(program, 1, &option);
+  const char* name = nullptr;
+  nvrtcGetLoweredName(program, expression, &name);
+  std::size_t size = 0;
+  nvrtcGetCUBINSize(program, &size);
+  std::string image(size, '\0');
+  nvrtcGetCUBIN(program, image.data());
+  cuModuleLoadData(&module, image.data());
+  cuModuleGetFunction(&function, module, name);
+  nvrtcDestroyProgram(&program);
+  int few = 0, some = 0, large = 0;
+  cuOccupancyMaxActiveBlocksPerMultiprocessor(&few, function, 96, 0);
+  cuOccupancyMaxActiveBlocksPerMultiprocessor(&some, function, 128, 64 << 10);
+  cuOccupancyMaxActiveBlocksPerMultiprocessor(&large, function, 544, 0);
+  say("of 96 threads %d, of 128 with 64 KiB %d, of 544 %d", few, some, large);
 }
 
 // An LSTM of two layers, 10 inputs and 20 hidden units.

@@ -42,6 +42,38 @@ int profile_attribute(Attribute attribute, int device) {
   }
 }
 
+constexpr int kWarpSize = 32;
+
+int rounded_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+int warps_of(int threads) {
+  return (std::max(threads, 1) + kWarpSize - 1) / kWarpSize;
+}
+
+// Registers are taken by warps, in units, from the four parts of a multiprocessor.
+int blocks_by_registers(int warps, int registers) {
+  constexpr int kUnit = 256;
+  constexpr int kParts = 4;
+  const int all = device_attribute(Attribute::max_registers_per_multiprocessor, 0);
+  const int of_warp = rounded_up(registers * kWarpSize, kUnit);
+  if (of_warp * rounded_up(warps, kParts) > all) {
+    return 0;
+  }
+  return of_warp == 0 ? all : all / kParts / of_warp * kParts / warps;
+}
+
+int blocks_by_shared(unsigned long bytes) {
+  const GpuProfile& gpu = settings().gpu;
+  const int unit = gpu.major >= 8 ? 128 : 256;
+  const int of_block = rounded_up(
+      static_cast<int>(bytes) + device_attribute(Attribute::reserved_shared_memory_per_block, 0),
+      unit);
+  return of_block == 0 ? gpu.blocks_per_multiprocessor
+                       : static_cast<int>(gpu.shared_per_multiprocessor) / of_block;
+}
+
 }  // namespace
 
 int device_attribute(int number, int device) {
@@ -95,12 +127,20 @@ int device_attribute(int number, int device) {
 
 int resident_blocks(int threads, unsigned long shared) {
   const GpuProfile& gpu = settings().gpu;
-  const int warps = (std::max(threads, 1) + 31) / 32;
-  int blocks = gpu.threads_per_multiprocessor / (warps * 32);
+  int blocks = gpu.threads_per_multiprocessor / (warps_of(threads) * kWarpSize);
   if (shared > 0) {
     blocks = std::min(blocks, static_cast<int>(gpu.shared_per_multiprocessor / shared));
   }
   return std::clamp(blocks, 1, gpu.blocks_per_multiprocessor);
+}
+
+int resident_blocks(int threads, unsigned long shared, const KernelResources& kernel) {
+  const GpuProfile& gpu = settings().gpu;
+  const int warps = warps_of(threads);
+  return std::min({gpu.blocks_per_multiprocessor,
+                   gpu.threads_per_multiprocessor / (warps * kWarpSize),
+                   blocks_by_registers(warps, kernel.registers),
+                   blocks_by_shared(shared + kernel.static_shared)});
 }
 
 }  // namespace highwater::fakecuda

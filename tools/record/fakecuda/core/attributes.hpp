@@ -1,6 +1,8 @@
 // Device attributes: CUdevice_attribute and cudaDeviceAttr share their numbers.
 #pragma once
 
+#include "tools/record/fakecuda/kernels/cubin.hpp"
+
 namespace highwater::fakecuda {
 
 enum class Attribute : int {
@@ -60,5 +62,9 @@ inline int device_attribute(Attribute attribute, int device) {
 /// How many blocks of `threads` threads and `shared` bytes of dynamic shared memory a
 /// multiprocessor takes: at least one. An estimate, since the use of registers is unknown here.
 int resident_blocks(int threads, unsigned long shared);
+
+/// The same for a kernel whose resources are known, by the rules of NVIDIA's cuda_occupancy.h (CUDA
+/// 13.0): 0 if not even one block fits.
+int resident_blocks(int threads, unsigned long shared, const KernelResources& kernel);
 
 }  // namespace highwater::fakecuda

@@ -107,4 +107,11 @@ FAKECUDA_API abi::Result cuGetProcAddress(const char* name, void** function, int
   return cuGetProcAddress_v2(name, function, version, flags, nullptr);
 }
 
+// Undocumented tables of functions, which NVIDIA's own libraries ask for (NVRTC 13.5 before it
+// compiles): this driver has none of them, which they accept.
+FAKECUDA_API abi::Result cuGetExportTable(const void** table, const void*) {
+  *table = nullptr;
+  return abi::kResultNotFound;
+}
+
 }  // namespace highwater::fakecuda

@@ -1,6 +1,8 @@
 // Modules of kernels compiled at run time (nvrtc, Triton): any image loads, any function is found.
 #include <cstddef>
 #include <deque>
+#include <memory>
+#include <string>
 
 #include "tools/record/fakecuda/abi/driver.hpp"
 #include "tools/record/fakecuda/api.hpp"
@@ -8,61 +10,82 @@
 #include "tools/record/fakecuda/core/launches.hpp"
 #include "tools/record/fakecuda/core/lock.hpp"
 #include "tools/record/fakecuda/core/settings.hpp"
+#include "tools/record/fakecuda/kernels/real_compiler.hpp"
+#include "tools/record/fakecuda/kernels/runtime_programs.hpp"
 
 namespace highwater::fakecuda {
 namespace {
 
-/// A module has no contents.
-struct Module {};
+/// A module has no contents, unless its image comes from the fake NVRTC.
+struct Module {
+  std::shared_ptr<const RuntimeProgram> program;
+};
 
 struct Function {
   const Module* module;
+  std::string name;
 };
 
-Module* the_module() {
-  static Module module;
-  return &module;
+// Kept forever, as are functions: a kernel may be launched after an exiting program has unloaded
+// its module.
+Module* new_module(std::shared_ptr<const RuntimeProgram> program) {
+  static auto* const modules = new std::deque<Module>;
+  const auto hold = hold_state();
+  modules->push_back({std::move(program)});
+  return &modules->back();
 }
 
-// Kept forever: a kernel may be launched after an exiting program has unloaded its module.
-Function* new_function(const Module* module) {
+Module* foreign_module() {
+  static Module* const module = new_module(nullptr);
+  return module;
+}
+
+Function* new_function(const Module* module, const char* name) {
   static auto* const functions = new std::deque<Function>;
   const auto hold = hold_state();
-  functions->push_back({module});
+  functions->push_back({module, name});
   return &functions->back();
 }
 
-abi::Result load(Module** module) {
-  *module = the_module();
+abi::Result load(Module** module, const void* image) {
+  auto program = program_of(image);
+  *module = program == nullptr ? foreign_module() : new_module(std::move(program));
   return abi::kResultSuccess;
+}
+
+std::optional<KernelResources> resources(const Function* function) {
+  return function == nullptr || function->module->program == nullptr
+             ? std::nullopt
+             : compiled_resources(*function->module->program, function->name);
 }
 
 }  // namespace
 
 FAKECUDA_API abi::Result cuModuleLoad(Module** module, const char*) {
-  return load(module);
+  return load(module, nullptr);
 }
 
-FAKECUDA_API abi::Result cuModuleLoadData(Module** module, const void*) {
-  return load(module);
+FAKECUDA_API abi::Result cuModuleLoadData(Module** module, const void* image) {
+  return load(module, image);
 }
 
-FAKECUDA_API abi::Result cuModuleLoadDataEx(Module** module, const void*, unsigned, int*, void**) {
-  return load(module);
+FAKECUDA_API abi::Result cuModuleLoadDataEx(Module** module, const void* image, unsigned, int*,
+                                            void**) {
+  return load(module, image);
 }
 
 FAKECUDA_API abi::Result cuModuleLoadFatBinary(Module** module, const void*) {
-  return load(module);
+  return load(module, nullptr);
 }
 
-FAKECUDA_API abi::Result cuLibraryLoadData(Module** library, const void*, int*, void**, unsigned,
-                                           int*, void**, unsigned) {
-  return load(library);
+FAKECUDA_API abi::Result cuLibraryLoadData(Module** library, const void* image, int*, void**,
+                                           unsigned, int*, void**, unsigned) {
+  return load(library, image);
 }
 
 FAKECUDA_API abi::Result cuModuleGetFunction(Function** function, const Module* module,
                                              const char* name) {
-  *function = new_function(module);
+  *function = new_function(module, name);
   name_kernel(*function, name);
   return abi::kResultSuccess;
 }
@@ -105,10 +128,12 @@ FAKECUDA_API abi::Result cuKernelGetAttribute(int* value, int attribute, const F
   return cuFuncGetAttribute(value, attribute, kernel);
 }
 
-FAKECUDA_API abi::Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const Function*,
+FAKECUDA_API abi::Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
+                                                                     const Function* function,
                                                                      int threads,
                                                                      std::size_t shared) {
-  *blocks = resident_blocks(threads, shared);
+  const auto known = resources(function);
+  *blocks = known ? resident_blocks(threads, shared, *known) : resident_blocks(threads, shared);
   return abi::kResultSuccess;
 }
 

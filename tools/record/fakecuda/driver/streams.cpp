@@ -55,6 +55,13 @@ FAKECUDA_API abi::Result cuStreamGetCtx(abi::Handle handle, abi::Handle* context
                      [&](const Stream& stream) { *context = context_of_device(stream.device); });
 }
 
+// Streams belong to their device's primary context, none to a green one.
+FAKECUDA_API abi::Result cuStreamGetCtx_v2(abi::Handle handle, abi::Handle* context,
+                                           abi::Handle* green) {
+  put(green, abi::Handle{0});
+  return cuStreamGetCtx(handle, context);
+}
+
 FAKECUDA_API abi::Result cuStreamIsCapturing(abi::Handle handle, int* status) {
   return with_stream(handle,
                      [&](const Stream& stream) { *status = capture_of(stream) != 0 ? 1 : 0; });

@@ -1,17 +1,19 @@
-// Fake nvrtc: every program compiles, to nothing.
+// Fake nvrtc: every program compiles, to a name under which it is kept
+// (kernels/runtime_programs.hpp).
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <string>
 
 #include "tools/record/fakecuda/api.hpp"
+#include "tools/record/fakecuda/kernels/runtime_programs.hpp"
 #include "tools/record/fakecuda/versions.hpp"
 
 namespace highwater::fakecuda {
 namespace {
 
 constexpr int kSuccess = 0;
-constexpr std::size_t kCodeSize = 16;
 
 // What NVIDIA's library of the release that is reported (versions.hpp) answers, as read from it:
 // libnvrtc of 13.2 and of 12.8, asked by nvrtcGetSupportedArchs.
@@ -23,8 +25,15 @@ constexpr std::array kArchitectures{50, 52, 53, 60, 61, 62,  70,  72, 75,
 #endif
 
 struct Program {
-  int unused = 0;
+  RuntimeProgram program;
+  std::string image;  ///< once it is compiled
 };
+
+int put_image(const Program* program, char* code) {
+  std::memset(code, 0, kImageSize);
+  program->image.copy(code, kImageSize - 1);
+  return kSuccess;
+}
 
 }  // namespace
 
@@ -44,9 +53,16 @@ FAKECUDA_API int nvrtcGetSupportedArchs(int* architectures) {
   return kSuccess;
 }
 
-FAKECUDA_API int nvrtcCreateProgram(Program** program, const char*, const char*, int, const void*,
-                                    const void*) {
+FAKECUDA_API int nvrtcCreateProgram(Program** program, const char* source, const char* file,
+                                    int headers, const char* const* texts,
+                                    const char* const* names) {
   *program = new Program;
+  RuntimeProgram& kept = (*program)->program;
+  kept.source = source;
+  kept.file = file == nullptr ? "default_program" : file;
+  for (int i = 0; i < headers; ++i) {
+    kept.headers.emplace_back(names[i], texts[i]);
+  }
   return kSuccess;
 }
 
@@ -56,24 +72,33 @@ FAKECUDA_API int nvrtcDestroyProgram(Program** program) {
   return kSuccess;
 }
 
+FAKECUDA_API int nvrtcAddNameExpression(Program* program, const char* expression) {
+  program->program.expressions.emplace_back(expression);
+  return kSuccess;
+}
+
+FAKECUDA_API int nvrtcCompileProgram(Program* program, int count, const char* const* options) {
+  program->program.options.assign(options, options + count);
+  program->image = keep_program(program->program);
+  return kSuccess;
+}
+
 FAKECUDA_API int nvrtcGetPTXSize(const Program*, std::size_t* size) {
-  *size = kCodeSize;
+  *size = kImageSize;
   return kSuccess;
 }
 
 FAKECUDA_API int nvrtcGetCUBINSize(const Program*, std::size_t* size) {
-  *size = kCodeSize;
+  *size = kImageSize;
   return kSuccess;
 }
 
-FAKECUDA_API int nvrtcGetPTX(const Program*, char* code) {
-  std::memset(code, 0, kCodeSize);
-  return kSuccess;
+FAKECUDA_API int nvrtcGetPTX(const Program* program, char* code) {
+  return put_image(program, code);
 }
 
-FAKECUDA_API int nvrtcGetCUBIN(const Program*, char* code) {
-  std::memset(code, 0, kCodeSize);
-  return kSuccess;
+FAKECUDA_API int nvrtcGetCUBIN(const Program* program, char* code) {
+  return put_image(program, code);
 }
 
 FAKECUDA_API int nvrtcGetProgramLogSize(const Program*, std::size_t* size) {
@@ -86,8 +111,12 @@ FAKECUDA_API int nvrtcGetProgramLog(const Program*, char* log) {
   return kSuccess;
 }
 
-FAKECUDA_API int nvrtcGetLoweredName(const Program*, const char*, const char** name) {
-  *name = "fake_kernel";
+// A kernel keeps its name of the source, by which the driver's fake finds it in the program.
+FAKECUDA_API int nvrtcGetLoweredName(const Program* program, const char* expression,
+                                     const char** name) {
+  const auto& expressions = program->program.expressions;
+  const auto found = std::ranges::find(expressions, expression);
+  *name = found == expressions.end() ? expression : found->c_str();
   return kSuccess;
 }
 
