@@ -309,17 +309,17 @@ TEST_CASE("fakecuda: the compiler tells for which architectures it compiles",
   CHECK(run_probe(major, "compiler", "").out == expected);
 }
 
-// With 128 registers a thread a warp takes 4096 of the 65536 in four parts: 16 warps, so 5 blocks
-// of 3, and none of 17, which would take 20 of them. 64 + 2 + 1 KiB of shared memory (what the
-// kernel declares, without the 1 KiB of the system in its section; the dynamic; the system's) leave
-// 3 blocks in 228 KiB.
+// With 136 registers a thread a warp takes 4352 of the 16384 in each of four parts: 12 warps, so 4
+// blocks of 3. One of 13 is refused, since it counts as 16. 74 + 2 + 1 KiB of shared memory (the
+// dynamic; what the kernel declares, without the 1 KiB of the system in its section; the system's)
+// leave 2 blocks in 228 KiB.
 TEST_CASE("fakecuda: occupancy follows from what NVIDIA's compiler says of a kernel",
           "[fakecuda][libraries]") {
   const std::string gpu =
       "FAKE_CUDA_GPU='name=H100;major=9;minor=0;multiprocessors=132;memory=80G'";
   check("occupancy", gpu + " FAKE_CUDNN_COMPILER=" HIGHWATER_STAND_IN_COMPILER,
-        "of 96 threads 5, of 128 with 64 KiB 3, of 544 0\n");
-  check("occupancy", gpu, "of 96 threads 21, of 128 with 64 KiB 3, of 544 3\n");
+        "of 96 threads 4, of 128 with 74 KiB 2, of 416 0\n");
+  check("occupancy", gpu, "of 96 threads 21, of 128 with 74 KiB 3, of 416 4\n");
 }
 
 // Layer 0 has 4 * 20 * (10 + 20) = 2400 weights, layer 1 has 4 * 20 * (20 + 20) = 3200, and there

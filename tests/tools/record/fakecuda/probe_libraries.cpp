@@ -120,9 +120,9 @@ void occupancy() {
   nvrtcDestroyProgram(&program);
   int few = 0, some = 0, large = 0;
   cuOccupancyMaxActiveBlocksPerMultiprocessor(&few, function, 96, 0);
-  cuOccupancyMaxActiveBlocksPerMultiprocessor(&some, function, 128, 64 << 10);
-  cuOccupancyMaxActiveBlocksPerMultiprocessor(&large, function, 544, 0);
-  say("of 96 threads %d, of 128 with 64 KiB %d, of 544 %d", few, some, large);
+  cuOccupancyMaxActiveBlocksPerMultiprocessor(&some, function, 128, 74 << 10);
+  cuOccupancyMaxActiveBlocksPerMultiprocessor(&large, function, 416, 0);
+  say("of 96 threads %d, of 128 with 74 KiB %d, of 416 %d", few, some, large);
 }
 
 // An LSTM of two layers, 10 inputs and 20 hidden units.

@@ -4,18 +4,27 @@
 ones, with torch's norms, since Transformer Engine and Apex have to be compiled; fused=1 makes the blocks of their Adam
 and norm of gradients. optimizer=muon needs Megatron-Core 0.19 and emerging-optimizers 0.3; with sharded=1 it is the
 layer-wise distributed one, with layout=0 that of --no-use-layer-wise-param-layout. deallocate=1 frees outputs that a stage
-has sent, as Megatron-LM always does.
+has sent, as Megatron-LM always does. te=1 takes the layers of Transformer Engine instead, as Megatron-LM does by default
+(transformer_engine/install.py), with its fused rotary positions, its fused cross entropy and gradients that are summed into
+those of DDP's buffer; fp8=delayed (or tensorwise, blockwise, mxfp8) is --fp8-format hybrid with --fp8-recipe.
 """
 import functools
 import os
 import pathlib
 import sys
+import types
 
 import torch
+
+if "te=1" in sys.argv:
+    # Apex's, which the output layer calls: adds the product to the gradient in place, and allocates nothing.
+    products = sys.modules["fused_weight_gradient_mlp_cuda"] = types.ModuleType("fused_weight_gradient_mlp_cuda")
+    vars(products).update(dict.fromkeys(("wgrad_gemm_accum_fp32", "wgrad_gemm_accum_fp16"), lambda inputs, gradients, sums: None))
+
 from megatron.core import parallel_state, tensor_parallel
 from megatron.core.distributed import DistributedDataParallel, DistributedDataParallelConfig, finalize_model_grads
 from megatron.core.models.gpt import GPTModel
-from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec, get_gpt_layer_with_transformer_engine_spec
 from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
 from megatron.core.pipeline_parallel.schedules import get_forward_backward_func
 from megatron.core.transformer import dot_product_attention, torch_norm
@@ -25,7 +34,8 @@ from megatron.core.transformer.transformer_config import TransformerConfig
 SETTINGS = {"model": "gpt", "tp": 1, "pp": 1, "chunks": 0, "sp": 0, "sharded": 0, "flash": 0, "overlap": 0,
             "recompute": 0, "micro_batches": 1, "optimizer": "adam", "fused": 0, "layout": 1, "muon_tp_mode": "duplicated",
             "muon_split_qkv": 1, "muon_nesterov": 0, "layers": 12, "hidden": 1024, "ffn": 2816, "heads": 16, "groups": 8,
-            "vocabulary": 50304, "length": 1024, "experts": 0, "ep": 1, "deallocate": 0}
+            "vocabulary": 50304, "length": 1024, "experts": 0, "ep": 1, "deallocate": 0,
+            "te": 0, "fp8": "none"}
 BATCH = 2
 
 
@@ -84,26 +94,36 @@ def mixture(s):
 def transformer(s):
     is_gpt = s["model"] == "gpt"
     recompute = dict(recompute_granularity="full", recompute_method="uniform", recompute_num_layers=1)
+    fused = dict(apply_rope_fusion=not is_gpt, gradient_accumulation_fusion=True, cross_entropy_loss_fusion=True,
+                 cross_entropy_fusion_impl="te")
+    unfused = dict(apply_rope_fusion=False, gradient_accumulation_fusion=False)
+    fp8 = {} if s["fp8"] == "none" else dict(fp8="hybrid", fp8_recipe=s["fp8"])
     return TransformerConfig(
         num_layers=s["layers"], hidden_size=s["hidden"], num_attention_heads=s["heads"],
         num_query_groups=s["heads"] if is_gpt else s["groups"],
         ffn_hidden_size=4 * s["hidden"] if is_gpt else s["ffn"], hidden_dropout=0.0, attention_dropout=0.0,
         normalization="LayerNorm" if is_gpt else "RMSNorm", add_bias_linear=is_gpt, gated_linear_unit=not is_gpt,
         activation_func=torch.nn.functional.gelu if is_gpt else torch.nn.functional.silu, bias_activation_fusion=True,
-        bias_dropout_fusion=True, masked_softmax_fusion=False, attention_softmax_in_fp32=False, apply_rope_fusion=False,
+        bias_dropout_fusion=True, masked_softmax_fusion=False, attention_softmax_in_fp32=False,
         tensor_model_parallel_size=s["tp"], pipeline_model_parallel_size=s["pp"], sequence_parallel=bool(s["sp"]),
-        virtual_pipeline_model_parallel_size=s["chunks"] or None, gradient_accumulation_fusion=False,
+        virtual_pipeline_model_parallel_size=s["chunks"] or None, **(fused if s["te"] else unfused), **fp8,
         persist_layer_norm=False, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
         deallocate_pipeline_outputs=bool(s["deallocate"]), **(mixture(s) if s["experts"] else {}),
         **(recompute if s["recompute"] else {}))
+
+
+def layer_spec(s, is_gpt):
+    if s["te"]:
+        return get_gpt_layer_with_transformer_engine_spec(num_experts=s["experts"] or None, moe_grouped_gemm=True)
+    return get_gpt_layer_local_spec(num_experts=s["experts"] or None, moe_grouped_gemm=False,
+                                    normalization=None if is_gpt else "RMSNorm")
 
 
 def make_chunk(s, config, chunk):
     stage = {} if chunk is None else {"ignore_virtual": False, "vp_stage": chunk}
     is_gpt = s["model"] == "gpt"
     model = GPTModel(
-        config, get_gpt_layer_local_spec(num_experts=s["experts"] or None, moe_grouped_gemm=False,
-                                         normalization=None if is_gpt else "RMSNorm"), vocab_size=s["vocabulary"],
+        config, layer_spec(s, is_gpt), vocab_size=s["vocabulary"],
         max_sequence_length=s["length"], pre_process=parallel_state.is_pipeline_first_stage(**stage),
         post_process=parallel_state.is_pipeline_last_stage(**stage), share_embeddings_and_output_weights=is_gpt,
         position_embedding_type="learned_absolute" if is_gpt else "rope", vp_stage=chunk).cuda()
@@ -137,7 +157,7 @@ def forward_step(s, iterator, model):
     ids, labels, positions = (next(iterator).cuda() for _ in range(3))
     loss_mask = torch.ones(ids.shape, device="cuda")
     hidden = None
-    if not s["flash"]:
+    if not s["flash"] and not s["te"]:
         hidden = torch.triu(torch.ones((1, 1, s["length"], s["length"]), dtype=torch.bool, device="cuda"), 1)
     return model(ids, positions, hidden, labels=labels), functools.partial(mean_loss, loss_mask)
 
