@@ -23,7 +23,6 @@ B200 = "name=NVIDIA B200;major=10;minor=0;multiprocessors=148;threads=2048;memor
 WORKSPACE = 32 * 2**20 + 1024  # of cuBLAS (cpp_extensions/gemm.py:43)
 TOKENS, HIDDEN, FFN, EXPERTS = 2 * 384, 1024, 2816, 8  # those of modules.py, and another length, so that no two sizes agree
 LENGTH = ["--seq", "384"]
-QKV = HIDDEN + 2 * HIDDEN // 4
 
 
 @dataclasses.dataclass
@@ -44,10 +43,10 @@ CASES = {
     "linear": Case("linear", {WORKSPACE: 1}),
     "rmsnorm": Case("rmsnorm", {132 * 3 * HIDDEN * 4: 2}),  # three blocks on each multiprocessor, by NVRTC 13.2
     "layer": Case("transformer_layer", {WORKSPACE: 1, 2 * TOKENS * FFN: 2 * 2 * 2}),
-    "delayed": Case("transformer_layer --recipe delayed", {WORKSPACE: 1, QKV * HIDDEN: 2 * 2 * 2, 4 * 1024 * 9: 2}),
-    "current": Case("transformer_layer --recipe current", {WORKSPACE: 1, QKV * HIDDEN: 2 * 2 * 2}),
+    "delayed": Case("transformer_layer --recipe delayed", {WORKSPACE: 1, FFN * HIDDEN: 2 * 2 * 2, 4 * 1024 * 9: 2}),
+    "current": Case("transformer_layer --recipe current", {WORKSPACE: 1, FFN * HIDDEN: 2 * 2 * 2}),
     "block": Case("transformer_layer --recipe block", {WORKSPACE: 1, block_scales(TOKENS, FFN): 2 * 2 * 2}),
-    "mxfp8": Case("transformer_layer --recipe mxfp8", {WORKSPACE: 1, QKV * HIDDEN: 2 * 2 * 2}, gpu=B200),
+    "mxfp8": Case("transformer_layer --recipe mxfp8", {WORKSPACE: 1, FFN * HIDDEN: 2 * 2 * 2}, gpu=B200),
     "nvfp4": Case("transformer_layer --recipe nvfp4", {WORKSPACE: 1}, gpu=B200),
     "quantized weights": Case("transformer_layer --recipe delayed --quantized-weights", {WORKSPACE: 1}),
     "attention": Case("attention", {}),
@@ -63,6 +62,34 @@ CASES = {
     "a2a": Case("context_parallel --exchange a2a", {}, ranks=2),
     "a2a+p2p": Case("context_parallel --exchange a2a+p2p", {}, ranks=4),
 }
+
+
+ROUTINGS = {"routed evenly": "even", "routed by load": "busiest:2"}
+# The fused routers' choices are those of --moe-load, in each form of their map: even, then half of all for the first expert.
+ROUTED = """
+import torch
+from transformer_engine.pytorch import router
+logits = torch.randn(8, 4, device="cuda")
+def choose(**more):
+    return router.fused_topk_with_score_function(logits, 2, False, None, None, None, "softmax", None, **more)[1]
+expected = [4, 4, 4, 4] if "LOAD" == "even" else [8, 3, 3, 2]
+assert choose().sum(0).tolist() == expected, choose().sum(0)
+bits = choose(routing_map_format="bitmap_u8").flatten().tolist()
+assert [sum(byte >> expert & 1 for byte in bits) for expert in range(4)] == expected
+chosen = torch.empty(8, 2, dtype=torch.int32, device="cuda")
+choose(topk_indices=chosen)
+assert torch.bincount(chosen.flatten().long(), minlength=4).tolist() == expected
+assert router.fused_compute_score_for_moe_aux_loss(logits, 2, "softmax")[0].sum(0).tolist() == expected
+"""
+
+
+def routing_problems(load, python, libraries, folder):
+    environment = {**os.environ, **recorded_events.environment(libraries, folder), "FAKE_CUDA_GPU": H100,
+                   "HIGHWATER_RECORD_MOE_LOAD": load}
+    run = subprocess.run([python, "-c", ROUTED.replace("LOAD", load)], cwd=folder, env=environment, stderr=subprocess.PIPE,
+                         text=True, check=False)
+    if run.returncode != 0:
+        yield run.stderr[-2000:]
 
 
 def ranks_environment(ranks):
@@ -94,7 +121,7 @@ def problems(case, python, libraries, folder):
 def main():
     parser = recorded_events.parser(__doc__)
     parser.set_defaults(python=os.environ.get("HIGHWATER_TRANSFORMER_ENGINE_PYTHON"))
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(CASES))
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[*CASES, *ROUTINGS])
     arguments = parser.parse_args()
     if arguments.python is None:
         print("skipped: HIGHWATER_TRANSFORMER_ENGINE_PYTHON names no Python with Transformer Engine")
@@ -102,7 +129,8 @@ def main():
     failed = 0
     for name in arguments.only:
         with tempfile.TemporaryDirectory() as folder:
-            found = list(problems(CASES[name], arguments.python, arguments.libraries.absolute(), pathlib.Path(folder)))
+            place = arguments.python, arguments.libraries.absolute(), pathlib.Path(folder)
+            found = list(problems(CASES[name], *place) if name in CASES else routing_problems(ROUTINGS[name], *place))
         print(f"{name}: {'; '.join(found) or 'ok'}", flush=True)
         failed += bool(found)
     sys.exit(1 if failed else 0)

@@ -71,12 +71,14 @@ class Recorder:
         stuck.watch(self.progress, reads, options)
 
     def _compute_values(self, reads):
-        from . import answers, routing, values  # only with torch
+        from . import after_import, answers, fused_routers, routing, values  # only with torch
         options, torch = self._options, self._torch
         try:
-            self._values = values.Values(torch, self._control, answers.Answers(torch, options.answers),
-                                         routing.Router(torch, options.moe_load), reads)
+            router = routing.Router(torch, options.moe_load)
+            self._values = values.Values(torch, self._control, answers.Answers(torch, options.answers), router, reads)
             self._values.start()
+            after_import.after("transformer_engine.pytorch.router",
+                               lambda module: fused_routers.tell_choices(module, router, self._values))
         except (AttributeError, TypeError, RuntimeError) as error:  # a release whose dispatcher is another one
             print(f"highwater record: PyTorch {torch.__version__} does not let its operators be observed ({error}); "
                   "values read from the device are zeros, and --answers and --moe-load have no effect",

@@ -7,7 +7,7 @@ of what its inputs would hold (mirrors.py), and a value that the program reads i
 
 Floating-point values stay zeros, but for a few that the host has sent (boxes of a detector) and what follows from these;
 integers made of the others follow from zeros; a router's equal scores choose experts
-in turns (routing.py, deepspeed_gates.py). What nobody knows is read as zeros, or as --answers says (answers.py).
+in turns (routing.py, deepspeed_gates.py, fused_routers.py). What nobody knows is read as zeros, or as --answers says (answers.py).
 """
 from . import deepspeed_gates, dynamo, integers
 from .dispatch_key import DispatchKey
@@ -67,6 +67,16 @@ class Values:
             return None
         with self._on_host():
             return self._mirrors.view(mirror, tensor).clone()
+
+    def learn(self, tensor, make):
+        """What a kernel has written that is no operator of PyTorch's: make() gives it, on the host."""
+        if not self._mirrors.is_device_tensor(tensor):
+            return
+        with self._on_host():
+            mirror = self._mirrors.make(tensor)
+            if mirror is not None:
+                self._mirrors.view(mirror, tensor).copy_(make())
+                mirror.known = True
 
     # ---- what the program reads
 
