@@ -27,6 +27,8 @@ case "$1" in
 esac
 """
 
+SLOW_PROGRAM = PROGRAM.replace("101", "100").replace("*refused*)", "*--model*) sleep 30 ;; *refused*)")
+
 
 SCRIPTS = tuple(name for name, row in LOOPS.items() if not isinstance(row, Plans))
 PLANS = tuple(name for name, row in LOOPS.items() if isinstance(row, Plans))
@@ -208,6 +210,7 @@ class UserScripts(unittest.TestCase):
 
     def test_what_has_no_answer(self):
         self.assertEqual(verdicts.kind_of({"recorded": self.RECORDED, "from": {"refused": "no model"}}, "from"), "refused")
+        self.assertEqual(verdicts.kind_of({"recorded": self.RECORDED, "typed": {"late": "no answer within 300 s"}}, "typed"), "late")
         self.assertEqual(verdicts.kind_of({"error": "died"}, "from"), "error")
 
     def test_answers_of_simulate(self):
@@ -215,6 +218,7 @@ class UserScripts(unittest.TestCase):
         plain = verdicts.answer_of({"peak": peak, "recording": {"is_explained": False}, "spellings": [{"peak": peak}]})
         self.assertEqual(plain, {"peak": {"allocated": 1, "reserved": 2}, "told": True, "spellings": [{"allocated": 1, "reserved": 2}]})
         self.assertTrue(verdicts.answer_of({"devices": [{"peak": peak}]})["replayed"])
+        self.assertTrue(verdicts.answer_of({"peak": peak, "assumed": "the defaults of a class"})["told"])
 
     def test_a_script_says_what_is_typed(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -231,7 +235,7 @@ class UserScripts(unittest.TestCase):
             program, log, script = folder / "highwater", folder / "log", folder / "train.py"
             program.write_text(PROGRAM.format(log=log))
             program.chmod(program.stat().st_mode | stat.S_IXUSR)
-            options = types.SimpleNamespace(highwater=str(program), python="python3", gpu="h100-80", steps=None, again=False)
+            options = types.SimpleNamespace(highwater=str(program), python="python3", gpu="h100-80", steps=None, again=False, timeout=60)
             runner = command.ScriptRunner(options)
             for text, asked in (("# typed: --model a\n# task: sorting\npass\n", ["record", "simulate", "simulate"]), ("# typed: --model b\npass\n", ["simulate"]),
                                 ("# typed: --model b\n# task: more\npass\n", []), ("# typed: --model b\npass  # other\n", ["record", "simulate", "simulate"])):
@@ -240,6 +244,21 @@ class UserScripts(unittest.TestCase):
                 result = runner.result_of(script)
                 self.assertEqual([line.split()[0] for line in log.read_text().splitlines()], asked)
             self.assertEqual(result["task"], "")
+
+    def test_an_answer_that_took_too_long_is_no_refusal_and_is_asked_for_again(self):
+        with tempfile.TemporaryDirectory() as root:
+            folder = pathlib.Path(root)
+            program, log, script = folder / "highwater", folder / "log", folder / "train.py"
+            program.write_text(SLOW_PROGRAM.format(log=log))
+            program.chmod(program.stat().st_mode | stat.S_IXUSR)
+            script.write_text("# typed: --model a\n")
+            options = types.SimpleNamespace(highwater=str(program), python="python3", gpu="h100-80", steps=None, again=False, timeout=1)
+            result = command.ScriptRunner(options).result_of(script)
+            self.assertEqual([verdicts.kind_of(result, name) for name in ("from", "typed")], ["exact", "late"])
+            self.assertEqual(verdicts.script_rows([result])[1][4], "no answer within 1 s")
+            log.write_text("")
+            command.ScriptRunner(options).result_of(script)
+            self.assertEqual(len(log.read_text().splitlines()), 1)
 
     def test_tasks_are_counted(self):
         right, off = {"peak": self.RECORDED}, {"peak": {"allocated": 1, "reserved": 1}, "told": False, "spellings": []}

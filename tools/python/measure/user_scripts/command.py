@@ -35,6 +35,8 @@ def add_options(parser):
     parser.add_argument("--python", default=sys.executable, metavar="FILE",
                         help="the Python whose PyTorch is recorded (default: this one)")
     parser.add_argument("--again", action="store_true", help="simulate anew what was simulated before")
+    parser.add_argument("--timeout", type=int, default=LONGEST, metavar="S",
+                        help="seconds for one recording and for one answer (default: %(default)s)")
     parser.add_argument("--minutes", type=float, metavar="M", help="start no script after M minutes")
     parser.add_argument("--format", choices=("text", "markdown"), default="text")
 
@@ -62,9 +64,9 @@ class ScriptRunner:
         words = ["record", "--format", "json", "--gpu", self.options.gpu, *steps, "--output", "run.pickle",
                  "--", self.options.python, str(script.resolve())]
         try:
-            done = self.runner.run(words, folder, LONGEST)
+            done = self.runner.run(words, folder, self.options.timeout)
         except TooLongError:
-            return {"script": digest, "error": f"not recorded within {LONGEST} s"}
+            return {"script": digest, "error": f"not recorded within {self.options.timeout} s"}
         (folder / "record.log").write_text(done.messages)
         if done.code != 0:
             return {"script": digest, "error": f"record: {last_words(done)}"}
@@ -72,16 +74,16 @@ class ScriptRunner:
 
     def simulated(self, script, folder, kept):
         """What is asked for the first time, or in other words."""
-        lines = {"from": ["--from", "run.pickle"], "typed": ["--gpu", self.options.gpu, *typed_words(script)]}
+        lines = {"from": ["--from", "run.pickle"], "typed": ["--gpu", self.options.gpu, *self.runner.workspaces, *typed_words(script)]}
         asked = {name: line for name, line in lines.items()
-                 if self.options.again or name not in kept or kept.get("lines", {}).get(name) != line}
+                 if self.options.again or verdicts.is_open(kept.get(name)) or kept.get("lines", {}).get(name) != line}
         return {**{name: self.answer([*line, "--python", self.options.python], folder) for name, line in asked.items()}, "lines": lines}
 
     def answer(self, words, folder):
         try:
-            done = self.runner.run(["simulate", "--format", "json", *words], folder, LONGEST)
+            done = self.runner.run(["simulate", "--format", "json", *words], folder, self.options.timeout)
         except TooLongError:
-            return {"refused": f"no answer within {LONGEST} s"}
+            return {"late": f"no answer within {self.options.timeout} s"}
         return verdicts.answer_of(json.loads(done.text)) if done.code == 0 else {"refused": last_words(done)}
 
 

@@ -19,6 +19,7 @@ KINDS = {
     "told": "off, and said so",
     "off": "off without a word",
     "refused": "refused",
+    "late": "no answer within the time for one",
     "error": "not recorded",
 }
 
@@ -47,8 +48,13 @@ def answer_of(report):
     if "devices" in report:  # the recording, replayed
         return {"peak": peaks_of(recorded_peak(report)), "replayed": True}
     check = report.get("recording")
-    return {"peak": peaks_of(report["peak"]), "told": check is not None and not check["is_explained"],
+    return {"peak": peaks_of(report["peak"]), "told": "assumed" in report or (check is not None and not check["is_explained"]),
             "spellings": [peaks_of(each["peak"]) for each in report.get("spellings") or ()]}
+
+
+def is_open(answer):
+    """Whether it is to be asked for: it never was, or took too long."""
+    return answer is None or "late" in answer
 
 
 def errors(peak, recorded):
@@ -64,8 +70,9 @@ def kind_of(result, name):
     if "recorded" not in result:
         return "error"
     answer = result[name]
-    if "refused" in answer:
-        return "refused"
+    missing = next((word for word in ("refused", "late") if word in answer), None)
+    if missing:
+        return missing
     error = worst(answer["peak"], result["recorded"])
     if answer.get("replayed"):
         return "replayed" if error <= EXACT else "off"
@@ -98,7 +105,7 @@ def task_rows(results):
 def cell(result, name):
     answer = result.get(name, {})
     if "peak" not in answer:
-        return answer.get("refused") or result.get("error", "")
+        return answer.get("refused") or answer.get("late") or result.get("error", "")
     return " / ".join(percent(error) for error in errors(answer["peak"], result["recorded"]))
 
 
