@@ -194,6 +194,7 @@ SimulationReport simulate_plan(const SimulateCommand& command) {
     report.gpus = with_progress("trying GPUs", [&] { return gpus_that_hold(report.simulation); });
   }
   add_remedies(command, report);
+  report.assumed = assumption(run.plan);
   report.earlier = simulate_earlier(command);
   if (!command.find_batch) {
     report.spellings = other_spellings(run, command.memory, report.simulation.replay.result.peak);

@@ -127,6 +127,10 @@ std::string run_summary(const TrainingPlan& plan) {
   return plan_summary(plan) + (is_by_model ? ", engine model" : "");
 }
 
+std::string assumption(const TrainingPlan& plan) {
+  return plan.engine == EngineKind::torch ? script_assumption(plan) : "";
+}
+
 std::string how_made(const TrainingPlan& plan) {
   if (plan.engine != EngineKind::torch) {
     return fmt::format("generated as PyTorch {} and transformers {} make them on {}",

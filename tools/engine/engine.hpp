@@ -21,6 +21,10 @@ GeneratedRun make_run(const TrainingPlan& plan);
 /// The plan in one line for people, as plan_summary(), and the engine that carries it out.
 std::string run_summary(const TrainingPlan& plan);
 
+/// What the answer takes for granted that nobody said and most scripts say otherwise; empty if
+/// nothing. @pre choose_engine() found no problem
+std::string assumption(const TrainingPlan& plan);
+
 /// The end of the sentence "requests ...".
 std::string how_made(const TrainingPlan& plan);
 

@@ -107,11 +107,12 @@ fs::path accept_recording(const json::object& answer, const fs::path& folder) {
   fs::rename(snapshot.path, recording / kSnapshot);
   std::ofstream(recording / kTrainable) << snapshot.trainable;
   std::ofstream(recording / kNote) << notes_of(answer, snapshot);
+  std::ofstream(recording / kAssumed) << text_of(answer, kAssumed);
   return recording;
 }
 
-std::string note_of(const fs::path& recording) {
-  return read_text(recording / kNote);
+std::string kept_text(const fs::path& recording, std::string_view key) {
+  return key == kNote || key == kAssumed ? read_text(recording / key) : "";
 }
 
 GeneratedRun read_recording(const fs::path& recording) {

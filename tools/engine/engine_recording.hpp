@@ -25,11 +25,15 @@ std::filesystem::path accept_recording(const boost::json::object& answer,
 /// The key of what a reader should know of the model and its batch, in an answer and a recording.
 inline constexpr const char* kNote = "note";
 
-/// The files in the folder of a recording that was accepted.
-inline constexpr std::array kRecordingFiles{"record.pickle", "trainable", kNote};
+/// The key of a sentence in both: what the answer takes for granted, and most scripts say
+/// otherwise.
+inline constexpr const char* kAssumed = "assumed";
 
-/// The note of a recording that was accepted.
-std::string note_of(const std::filesystem::path& recording);
+/// The files in the folder of a recording that was accepted.
+inline constexpr std::array kRecordingFiles{"record.pickle", "trainable", kNote, kAssumed};
+
+/// The text of an accepted recording under kNote or kAssumed; empty under any other key.
+std::string kept_text(const std::filesystem::path& recording, std::string_view key);
 
 /// The requests of a recording that was accepted. @throws InputError @throws std::logic_error
 GeneratedRun read_recording(const std::filesystem::path& recording);

@@ -10,6 +10,7 @@
 #include "workloads/plan/options/option_table.hpp"
 #include "workloads/plan/options/plan_json.hpp"
 #include "workloads/plan/options/read_plan.hpp"
+#include "workloads/plan/options/varied_lengths.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater {
@@ -78,7 +79,8 @@ std::vector<std::string> changed_options(const TrainingPlan& plan) {
 namespace {
 
 /// The sizes that the plan gives.
-void add_input_sizes(const InputSizes& sizes, boost::json::object& request) {
+void add_input_sizes(const TrainingPlan& plan, boost::json::object& request) {
+  const InputSizes& sizes = plan.inputs;
   if (sizes.image) {
     request["image_size"] = boost::json::array{sizes.image->height, sizes.image->width};
   }
@@ -90,6 +92,10 @@ void add_input_sizes(const InputSizes& sizes, boost::json::object& request) {
   }
   if (sizes.objects) {
     request["objects"] = *sizes.objects;
+  }
+  if (sizes.vary) {
+    const std::vector<std::int64_t> shares = varied_shares(plan.batch);
+    request["varied"] = boost::json::array(shares.begin(), shares.end());
   }
 }
 
@@ -104,7 +110,7 @@ boost::json::object model_request(const ModelSpec& model, const TrainingPlan& pl
     request["batch"] = plan.batch;
     request["seq"] = plan.seq.front();
   }
-  add_input_sizes(plan.inputs, request);
+  add_input_sizes(plan, request);
   return request;
 }
 

@@ -106,7 +106,7 @@ class WarmPython {
   std::string said(const TrainingPlan& plan, std::string_view key) {
     json::object request = engine_request(plan);
     if (const std::optional<fs::path> kept = cache_.find(key_of(plan, request))) {
-      return key == kNote ? note_of(*kept) : "";
+      return kept_text(*kept, key);
     }
     request["only_asks"] = true;
     const std::optional<ProgressLine> progress = first_wait();
@@ -295,6 +295,10 @@ const EngineReleases& engine_releases(const TrainingPlan& plan) {
 
 std::string script_note(const TrainingPlan& plan) {
   return python_of(plan).said(plan, kNote);
+}
+
+std::string script_assumption(const TrainingPlan& plan) {
+  return python_of(plan).said(plan, kAssumed);
 }
 
 GeneratedRun run_in_torch(const TrainingPlan& plan) {

@@ -32,6 +32,10 @@ std::string script_problem(const TrainingPlan& plan);
 /// "CLIPModel trained on input_ids, pixel_values". @pre script_problem(plan) is empty
 std::string script_note(const TrainingPlan& plan);
 
+/// What the script takes for granted that nobody said and most scripts say otherwise, in a sentence
+/// for the verdict; empty if nothing. @pre script_problem(plan) is empty
+std::string script_assumption(const TrainingPlan& plan);
+
 /// @throws InputError if there is no such Python, or the plan cannot be said in a script, or the
 /// script fails
 GeneratedRun run_in_torch(const TrainingPlan& plan);

@@ -20,9 +20,11 @@ struct InputSizes {
   std::optional<double> audio_seconds;
   std::optional<std::int64_t> video_frames;
   std::optional<std::int64_t> objects;  ///< in each image, that a detector learns from
+  /// Each batch has lengths and sizes of its own, none above those given (varied_lengths.hpp).
+  bool vary = false;
 };
 
-/// Whether a plan says anything about images, sounds or videos.
+/// Whether a plan gives a size of images, sounds or videos.
 constexpr bool is_given(const InputSizes& sizes) {
   return sizes.image || sizes.audio_seconds || sizes.video_frames || sizes.objects;
 }

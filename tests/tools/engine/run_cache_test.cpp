@@ -26,6 +26,7 @@ fs::path write_run(const test::TempDir& folder, const std::string& key,
   test::write_file(run / "record.pickle", content);
   test::write_file(run / "trainable", "12");
   test::write_file(run / "note", "");
+  test::write_file(run / "assumed", "");
   return run;
 }
 

@@ -7,9 +7,10 @@ import unittest.mock
 
 from engine_test import MODEL, PLAN, made
 
-from highwater_engine import architectures, job, keywords, models, readers
-from highwater_engine.architectures import pairs
+from highwater_engine import architectures, given, job, keywords, models, readers
+from highwater_engine.architectures import inputs, pairs, sizes
 from highwater_engine.asking import UnknownModel
+from highwater_engine.given import Given
 
 CLASSIFIER = models.Model(imports="import timm", prepare="", expression='timm.create_model("small")', data="{fields}", fields="{floats}",
                           call='{called}(batch["image"])', loss="loss(outputs)", has_config=False, is_transformers=False, name="timm:small")
@@ -65,6 +66,65 @@ class Evaluation(unittest.TestCase):
         self.assertIn("evaluation = [make(batch=64)[1]] * 2\n", written(model, eval_batch=64))
         with self.assertRaisesRegex(job.Refused, "--eval-batch 64: timm:small makes its own batch"):
             written(dataclasses.replace(model, fixes=("batch",)), eval_batch=64)
+
+
+def config_of(**fields):
+    config = types.SimpleNamespace(**fields)
+    config.get_text_config = lambda: config
+    return config
+
+
+class Varied(unittest.TestCase):
+    """--varied-inputs: each batch has lengths and sizes of its own."""
+
+    def test_labels_are_as_varied_as_inputs(self):
+        script = written(dataclasses.replace(MODEL, targets=True), batch=4, seq=[50, 100, 80], target_seq=40, varied_inputs=True)
+        self.assertIn("torch.randint(0, config.vocab_size, ((50, 100, 80)[index // 4 % 3],))", script)
+        self.assertIn('"labels": torch.randint(0, config.vocab_size, ((40, 20, 32)[index // 4 % 3],))', script)
+        fixed = written(dataclasses.replace(MODEL, targets=True), batch=4, seq=[50, 100, 80], target_seq=40)
+        self.assertIn('"labels": torch.randint(0, config.vocab_size, (40,))', fixed)
+
+    def test_sounds_have_their_lengths_with_their_masks(self):
+        class Listener:
+            main_input_name = "input_values"
+
+            def forward(self, input_values, attention_mask=None, labels=None):
+                """
+                input_values (`torch.FloatTensor` of shape `(batch_size, sequence_length)`):
+                """
+
+        made = inputs.Inputs(Listener, sizes.Sizes(config_of(vocab_size=32), Given(audio_seconds=1.0, varied=(700, 1000))))
+        batch = inputs.batch_of(made, "class")
+        self.assertTrue(batch.fields["input_values"].startswith("torch.randn((11200, 16000)"))
+        self.assertIn("[index // {batch} % 2]", batch.fields["input_values"])
+        model = dataclasses.replace(MODEL, data=architectures.EXAMPLES, fields=f'"input_values": {batch.fields["input_values"]}',
+                                    mask=inputs.mask_of(made, batch), masked=inputs.masked_of(made, batch), varies=True)
+        script = written(model, batch=8, varied_inputs=True, attention_mask="padded")
+        self.assertIn("[index // 8 % 2], dtype=torch.long) * (torch.arange((11200, ", script)
+        plain = inputs.Inputs(Listener, sizes.Sizes(config_of(vocab_size=32), Given(audio_seconds=1.0)))
+        self.assertEqual(inputs.batch_of(plain, "class").fields["input_values"], "torch.randn(16000{floats})")
+
+    def test_boxes_are_learnt_from_photographs_of_several_sizes(self):
+        class Detector:
+            main_input_name = "pixel_values"
+
+            def forward(self, pixel_values, labels=None):
+                """
+                pixel_values (`torch.FloatTensor` of shape `(batch_size, num_channels, height, width)`):
+                """
+
+        config, images = config_of(num_labels=3), ((800, 1066), (1066, 800))
+        several = inputs.batch_of(inputs.Inputs(Detector, sizes.Sizes(config, Given(varied=(1000,)), images=images)), "boxes")
+        self.assertEqual(several.fields["pixel_values"], "torch.randn(3, *((800, 1066), (1066, 800))[index // {batch} % 2]{floats})")
+        self.assertIn("(3, 12, 7, 1, 17, 5, 4)[index // {batch} % 7]", several.fields["classes"])
+        named = inputs.batch_of(inputs.Inputs(Detector, sizes.Sizes(config, Given(varied=(1000,), image_size=(64, 64)), images=images)), "boxes")
+        self.assertEqual(named.fields["pixel_values"], "torch.randn(3, 64, 64{floats})")
+
+    def test_what_has_nothing_that_varies_is_refused(self):
+        with self.assertRaisesRegex(job.Refused, "--varied-inputs: timm:small is fed neither texts"):
+            given.require_varying(job.Plan({"varied_inputs": True}, ["varied_inputs"]), CLASSIFIER)
+        given.require_varying(job.Plan({}, []), CLASSIFIER)
+        given.require_varying(job.Plan({"varied_inputs": True}, ["varied_inputs"]), MODEL)
 
 
 class Outputs(unittest.TestCase):

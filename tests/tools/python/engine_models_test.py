@@ -223,7 +223,7 @@ class Sources(unittest.TestCase):
             self.assertEqual(sources.is_nested(batch, kind, float), answer)
 
     def test_adapters_of_another_librarys_model(self):
-        self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32}
+        self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32, "defaults": "layers_per_block=2"}
         model, = sources.models_of({"python": "diffusers:UNet2DModel"})
         written = script(model, lora=4, lora_targets=("to_q", "to_v"))
         ast.parse(written)
@@ -296,6 +296,26 @@ class Sources(unittest.TestCase):
         self.assertIn("loader = [(([image, image.mT] * 2)[:2], ([target, turned] * 2)[:2])] * 3\n", written)
         self.assertIn('turned = {**target, "boxes": target["boxes"][:, [1, 0, 3, 2]]}\nturned["masks"] = target["masks"].mT\n', written)
 
+    def test_photographs_of_several_sizes_where_inputs_vary(self):
+        self.facts = {"input": [3, 480, 640], "block": [], "label": "", "loss": "", "arguments": {}, "target": ["boxes", "labels"], "turns": True}
+        model, = sources.models_of({"python": "torchvision:retinanet_resnet50_fpn", "varied": [500, 1000]})
+        written = script(model, batch=3, examples=12)
+        ast.parse(written)
+        self.assertIn("loader = (batch_of(3, step) for step in range(4))\n", written)
+        self.assertIn("(480, 640), (427, 640), (640, 480)", written)
+        self.assertIn("for name in ['boxes', 'labels']}", written)
+        self.assertTrue(model.varies)
+        fixed, = sources.models_of({"python": "torchvision:retinanet_resnet50_fpn", "varied": [500, 1000], "image_size": [600, 800]})
+        self.assertNotIn("batch_of", script(fixed))
+
+    def test_the_defaults_of_a_class_are_no_scripts(self):
+        self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": None, "defaults": "layers_per_block=2, num_layers=3"}
+        model, = sources.models_of({"python": "diffusers:UNet2DModel"})
+        self.assertIn("(layers_per_block=2, num_layers=3)", model.assumed)
+        self.assertIn('--model "diffusers:UNet2DModel(layers_per_block=...)"', model.assumed)
+        self.assertEqual(sources.models_of({"python": "diffusers:UNet2DModel(num_layers=2)"})[0].assumed, "")
+        self.assertEqual(sources._told({"block_out_channels": [8, 16], "num_layers": 2, "dropout": 0}), "block_out_channels=(8, 16), num_layers=2")
+
     def test_a_drawn_size_is_the_largest(self):
         model = types.SimpleNamespace(transform=types.SimpleNamespace(min_size=(640, 800)))
         self.assertEqual(sources._largest(model), {"min_size": 800})
@@ -326,6 +346,7 @@ class Sources(unittest.TestCase):
         self.assertEqual(photographs.resized({"shortest_edge": 800, "longest_edge": 1333}), (800, 1066))
         self.assertEqual(photographs.resized({"shortest_edge": 1000, "longest_edge": 1200}), (900, 1200))
         self.assertEqual(photographs.resized({"height": 512, "width": 640}), (512, 640))
+        self.assertEqual(photographs.resized({"shortest_edge": 800, "longest_edge": 1333}, 640, 360), (1333, 749))
         self.assertEqual(photographs.size_for(types.SimpleNamespace(model_type="any"), "class"), (224, 224))
 
     def test_a_detectors_backbone_is_taken_to_be_pretrained(self):
@@ -358,7 +379,7 @@ class Sources(unittest.TestCase):
         with tempfile.TemporaryDirectory() as root:
             folder = os.path.join(root, 'unet"+run()+"')
             os.mkdir(folder)
-            self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32}
+            self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32, "defaults": ""}
             model, = sources.models_of({"python": f"diffusers:{folder}"})
             called = {ast.unparse(node.func) for node in ast.walk(ast.parse(model.expression)) if isinstance(node, ast.Call)}
             self.assertEqual(called, {"UNet2DModel.from_config", "UNet2DModel.load_config"})
@@ -374,7 +395,7 @@ class Sources(unittest.TestCase):
                       "arguments": {"img_size": [384, 512]}}
         model, = sources.models_of({"python": "timm:vit_tiny_patch16_224", "image_size": [384, 512]})
         self.assertIn('timm.create_model("vit_tiny_patch16_224", img_size=(384, 512))', script(model))
-        self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32}
+        self.facts = {"class": "UNet2DModel", "block": [], "fields": {}, "sample_size": 32, "defaults": ""}
         model, = sources.models_of({"python": "diffusers:UNet2DModel", "image_size": [32, 32]})
         self.assertEqual(model.expression, "UNet2DModel(sample_size=32)")
 

@@ -342,6 +342,9 @@ struct Members<SimulationReport> {
           "releases", "those that files of --from were read as, where their keys tell"),
       member_if_known<&Report::earlier>(
           "earlier", "the answer by earlier releases, which the files could be of as well"),
+      member_if_known<[](const Report& of) {
+        return of.assumed.empty() ? std::optional<std::string>() : of.assumed;
+      }>("assumed", "what the answer takes for granted and most scripts say otherwise"),
       member<&Report::spellings>(
           "spellings",
           "the script written in other common ways, where the peak is another by 1 % "

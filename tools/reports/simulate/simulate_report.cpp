@@ -107,6 +107,9 @@ void add_answer(const SimulationReport& simulated, Report& report) {
   const Simulation& simulation = simulated.simulation;
   report.line(verdict(simulation, simulated.gpus));
   add_private_pools(simulation.replay.result, report);
+  if (!simulated.assumed.empty()) {
+    report.line(simulated.assumed);
+  }
   if (const std::string left_out = left_out_sentence(simulation.left_out); !left_out.empty()) {
     report.line(left_out);
   }

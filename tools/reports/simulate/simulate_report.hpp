@@ -29,6 +29,7 @@ struct EarlierVerdict {
 
 struct SimulationReport {
   Simulation simulation;  ///< of the worst rank
+  std::string assumed;    ///< what nobody said and most scripts say otherwise; empty: nothing
   std::optional<EarlierVerdict> earlier;
   std::vector<SpelledRun> spellings;  ///< the same loop written otherwise
   std::optional<LateRun> late;        ///< the same on a GPU that does not keep up

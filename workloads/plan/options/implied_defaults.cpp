@@ -123,6 +123,7 @@ constexpr std::string_view kFp16 = "fp16";
 constexpr std::string_view kFp32 = "fp32";
 
 constexpr std::array kImpliedDefaults{
+    ImpliedDefault{"steps", [](const TrainingPlan& plan) { return plan.inputs.vary; }, "16"},
     // transformers 5.23, quantizers/auto.py: a checkpoint's own quantization_config. What follows
     // may ask about it.
     ImpliedDefault{"quantize", publishes<kNf4>, kNf4},

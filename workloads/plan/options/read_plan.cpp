@@ -12,6 +12,7 @@
 #include "workloads/plan/options/aliases.hpp"
 #include "workloads/plan/options/framework_profile.hpp"
 #include "workloads/plan/options/implied_defaults.hpp"
+#include "workloads/plan/options/varied_lengths.hpp"
 #include "workloads/plan/options/words.hpp"
 #include "workloads/plan/rules/plan_problems.hpp"
 #include "workloads/plan/tensor_grid.hpp"
@@ -140,6 +141,9 @@ void apply_implied_defaults(const OptionWords& given, TrainingPlan& plan) {
   }
   if (find_word(given, "seq") == nullptr) {
     shorten_to_positions(plan);
+  }
+  if (plan.inputs.vary && plan.seq.size() == 1) {
+    plan.seq = varied_lengths(plan.seq.front(), varied_shares(plan.batch));
   }
 }
 

@@ -268,6 +268,11 @@ constexpr std::array kModelRows{
            "COCO's instances_train2017.json: 860,001 boxes in 117,266 images",
            optional_whole<OfInputs<&InputSizes::objects>, Absent::null>(1, kMostObjects)}
         .with_default("7 of torchvision's detectors, 4 of transformers'"),
+    Option{"varied-inputs", "", model, rare,
+           "each batch has lengths of texts and sounds and sizes of images of its own, none above "
+           "those given",
+           "Highwater's choice: all batches alike", flag<OfInputs<&InputSizes::vary>>()}
+        .and_more("texts padded to the longest of their batch; with it, --steps is 16"),
     Option{"precision", "P", model, common, "", "torch 2.6 torch.get_default_dtype()",
            word<Path<&TrainingPlan::precision>, kPrecisions>()}
         .and_more(

@@ -1,4 +1,5 @@
-"""Sizes of images, sounds and videos that a plan gives, and objects in an image: --image-size, --audio-seconds, --video-frames, --objects.
+"""Sizes of images, sounds and videos that a plan gives, and objects in an image: --image-size, --audio-seconds, --video-frames, --objects;
+and whether batches differ in them: --varied-inputs.
 
 A model whose configuration names such a size is made for the one that is given, by the line that a user writes after
 reading the configuration.
@@ -18,16 +19,17 @@ class Given:
     audio_seconds: Optional[float] = None
     video_frames: Optional[int] = None
     objects: Optional[int] = None
+    varied: tuple = ()  # where each batch has lengths and sizes of its own: thousandths of the greatest length, batch by batch
 
     def named(self):
-        """Those that are given."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        """Sizes that are given."""
+        return {name: getattr(self, name) for name in WORDS if getattr(self, name) is not None}
 
 
 def given(named):
     """named: the request's model."""
     size = named.get("image_size")
-    return Given(tuple(size) if size else None, named.get("audio_seconds"), named.get("video_frames"), named.get("objects"))
+    return Given(tuple(size) if size else None, named.get("audio_seconds"), named.get("video_frames"), named.get("objects"), tuple(named.get("varied") or ()))
 
 
 def require_fed(plan, model):
@@ -35,6 +37,17 @@ def require_fed(plan, model):
     for name, what in WORDS.items():
         if plan.is_changed(name) and name not in model.sizes:
             raise Refused(f"--{name.replace('_', '-')}: {model.name or 'the model'} is not fed {what}; omit it")
+
+
+def require_varying(plan, model):
+    """@raises Refused"""
+    if plan.is_changed("varied_inputs") and not model.varies and not feeds_text(model):
+        raise Refused(f"--varied-inputs: {model.name or 'the model'} is fed neither texts, nor sounds, nor images of several sizes; omit it")
+
+
+def feeds_text(model):
+    """Whether the tokens of an example are as many as the plan says."""
+    return bool(model.counted) or "{seq}" in model.fields or not (model.data or model.batches)
 
 
 def like(value, size):

@@ -7,7 +7,7 @@ import dataclasses
 import os
 
 from . import architectures, lengths, sources
-from .given import WORDS, given, require_fed
+from .given import WORDS, given, require_fed, require_varying
 from .models import of_transformers
 from .plan import Job as Job
 from .plan import Plan, Refused
@@ -17,7 +17,7 @@ GPUS_PER_NODE = 8
 
 # Options that only describe the run that is simulated, or are meant for the simulated device.
 _READ_ELSEWHERE = ("model", "gpu", "torch", "transformers", "framework", "moe_load", "moe_imbalance", "model_code",
-                   "num_labels", "event_lag", "cudnn_workspaces", "context", "engine", "python", "deepspeed", "torchtitan", *WORDS)
+                   "num_labels", "event_lag", "cudnn_workspaces", "context", "engine", "python", "deepspeed", "torchtitan", "varied_inputs", *WORDS)
 
 
 def require_loop(plan):
@@ -47,7 +47,7 @@ class _UnseenFiles(dict):
 
 # It takes every option, so that what is refused is refused for all models.
 _ANY_MODEL = dataclasses.replace(of_transformers("AutoModel", ("any", "Block")), mask="attention_mask", targets=True,
-                                 sizes=frozenset(WORDS), files=_UnseenFiles())
+                                 sizes=frozenset(WORDS), varies=True, files=_UnseenFiles())
 
 
 def require_plan(plan):
@@ -70,11 +70,12 @@ def make(plan, model):
             raise Refused(f"--{name}: {model.name} makes its own batch; give the function a parameter '{name}', or omit "
                           "the option")
     require_fed(plan, model)
+    require_varying(plan, model)
     if model.turns and plan["framework"] not in ("hf", "torch"):
         raise Refused(f"--framework {plan['framework']}: the models of {model.name} take turns in a loop of the script's own; use --framework hf")
     job = FRAMEWORKS[plan["framework"]](plan, model)
     plan.require_all_read()
-    return dataclasses.replace(job, note=lengths.note(plan, model))
+    return dataclasses.replace(job, note=lengths.note(plan, model), assumed=model.assumed)
 
 
 def variables(job, rank):

@@ -18,6 +18,7 @@ class Model:
     counted: str = ""       # what that class calls the tokens of a sequence; empty: it has their number
     fields: str = ""        # of an example, with {seq} and {target}
     mask: str = ""          # the field that tells padding, with {hidden}; empty: the forward takes none, or has it anyway
+    masked: str = ""        # the length of that field's row, where it is not that of the tokens
     targets: bool = False   # labels have a length of their own
     dataset: str = TOKENS
     batches: str = ""       # in place of a loader of the dataset: an expression, with {steps} and {batch}
@@ -35,6 +36,8 @@ class Model:
     name: str = ""
     longest: Optional[int] = None  # tokens of a sequence, at most
     fed: str = ""           # inputs, where they are not what goes without saying
+    assumed: str = ""       # what nobody said and most scripts say otherwise: a sentence
+    varies: bool = False    # beside texts: its examples differ from batch to batch where the plan asks for that
     fixes: tuple = ()       # options of the plan that its own batch decides
     sizes: frozenset = frozenset()  # of given.WORDS, those that its batch follows
 

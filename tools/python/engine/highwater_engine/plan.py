@@ -16,6 +16,7 @@ class Job:
     is_launched: bool = False  # by torchrun, on one GPU as well
     way: int = 0         # which of the ways to train its model it is
     note: str = ""       # what a reader of the result should know of the model and its batch
+    assumed: str = ""    # a sentence: what the answer takes for granted, and most scripts do not keep
 
 
 def as_option(value):

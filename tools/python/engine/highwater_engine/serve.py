@@ -73,7 +73,8 @@ def _begin(request):
     if isinstance(jobs, dict):
         return jobs
     if request["only_asks"]:
-        return {"status": 0, "note": jobs[_likeliest(request, jobs)[0]].note}
+        likeliest = jobs[_likeliest(request, jobs)[0]]
+        return {"status": 0, "note": likeliest.note, "assumed": likeliest.assumed}
     return _Run(request, jobs)
 
 
@@ -159,7 +160,7 @@ class _Attempt:
                "log": os.path.join(folder, "log")}
         if not apart.is_needed():
             _load_imports(run["script"])
-        self._note = made.note
+        self._told = {"note": made.note, "assumed": made.assumed}
         self._log = run["log"]
         self._end = time.monotonic() + run["limit"]
         self._answer = None
@@ -179,7 +180,7 @@ class _Attempt:
         return self._answer is not None
 
     def answer(self):
-        return {**self._answer, "log": _end_of(self._log), "note": self._note}
+        return {**self._answer, "log": _end_of(self._log), **self._told}
 
     def kill(self):
         os.killpg(self._pid, signal.SIGKILL)

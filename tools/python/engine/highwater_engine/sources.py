@@ -12,7 +12,7 @@ import re
 import sys
 
 from . import architectures, keywords, models
-from .architectures import EXAMPLES
+from .architectures import EXAMPLES, variety
 from .architectures.photographs import PHOTOGRAPH
 from .asking import asked
 from .given import WORDS, given, like
@@ -93,7 +93,10 @@ def _of_file(path, function, sizes):
         block=tuple(found["block"] or ()), loss="loss_of(outputs, batch)", load=load,
         call=_CALLS[found["batch"]].format(taken=_taken(found)), batches="[batch] * {steps}",
         other_batches=f"[{other}[1]] * {{steps}}", has_config=False, is_transformers=False,
-        fixes=fixes, sizes=frozenset(sizes), name=f"{file}:{function}")]
+        fixes=fixes, sizes=frozenset(sizes), name=f"{file}:{function}", fed=_OWN_BATCH)]
+
+
+_OWN_BATCH = "the batch that it makes; what else a script keeps on the GPU (a second network, a replay buffer) is not counted"
 
 
 def _of_architecture(imports, call, name, found, sizes):
@@ -239,6 +242,8 @@ _OUTPUTS = {"classification": ("outputs", LABEL), "segmentation": ('outputs["out
 def _torchvision(name, given, head):
     facts = asked(lambda: _facts_of_torchvision(name, given.image_size, head))
     expression, called = f"torchvision.models.get_model({_literal(name)}, weights=None{{arguments}})", f"torchvision:{name}"
+    if facts.get("target") and given.varied and not given.image_size:
+        return _detector_of_several(expression, called, facts)
     return _detector(expression, called, facts, given.objects or _OBJECTS) if facts.get("target") else _classifier("import torchvision", expression, called, facts)
 
 
@@ -315,12 +320,40 @@ def _detector(expression, name, facts, objects):
     if facts.get("turns"):  # a batch is as high as its highest image and as wide as its widest
         prepare += "\n" + _TURNED.format(masks='\nturned["masks"] = target["masks"].mT' * ("masks" in rows and "masks" in facts["target"]))
         batch, what = "([image, image.mT] * {batch})[:{batch}], ([target, turned] * {batch})[:{batch}]", what + ", every other one upright"
+    return _detecting(expression, name, facts, prepare, f"[({batch})] * {{steps}}", f"{what} with {objects} boxes each; {trained}")
+
+
+def _detecting(expression, name, facts, prepare, batches, fed):
+    """prepare: lines that make what `batches` is an expression of."""
+    backbone = facts.get("backbone")
     return models.Model(
         imports="import torchvision\nfrom torch.utils._pytree import tree_map", prepare=prepare + (_UNTRAINED_WEIGHTS.format(**backbone) if backbone else ""),
         expression=expression.format(arguments=_keywords(facts["arguments"])), sizes=frozenset(["image_size", "objects"]),
-        block=tuple(facts["block"] or ()), batches=f"[({batch})] * {{steps}}", load=_LOADS["nested"],
-        call="{called}(*batch)", loss="sum(outputs.values())", has_config=False, is_transformers=False, name=name, checkpointing="",
-        fed=f"{what} with {objects} boxes each; {trained}")
+        block=tuple(facts["block"] or ()), batches=batches, load=_LOADS["nested"],
+        call="{called}(*batch)", loss="sum(outputs.values())", has_config=False, is_transformers=False, name=name, checkpointing="", varies=True, fed=fed)
+
+
+_SEVERAL = """
+def photograph(number):
+    (height, width), objects = {sizes}[number % {sizes_count}], {objects}[number % {objects_count}]
+    boxes = torch.tensor([0, 0, 0.5, 0.5]) + torch.rand(objects, 1) / 2
+    rows = {{"boxes": boxes * torch.tensor([width, height, width, height]), "labels": torch.ones(objects, dtype=torch.long),
+            "masks": torch.ones(objects, height, width, dtype=torch.uint8), "keypoints": torch.ones(objects, 17, 3)}}
+    return torch.rand(3, height, width), {{name: rows[name] for name in {target}}}
+
+
+def batch_of(size, step):
+    return tuple(list(part) for part in zip(*(photograph(step * size + i) for i in range(size))))
+
+"""
+
+
+def _detector_of_several(expression, name, facts):
+    """Each image is another photograph of COCO's, with its own objects."""
+    prepare = _SEVERAL.format(sizes=variety.PHOTOGRAPHS, sizes_count=len(variety.PHOTOGRAPHS), objects=variety.OBJECTS,
+                              objects_count=len(variety.OBJECTS), target=facts["target"])
+    return _detecting(expression, name, facts, prepare, "(batch_of({batch}, step) for step in range({steps}))",
+                      f"photographs of several sizes, lying and standing, with {min(variety.OBJECTS)} to {max(variety.OBJECTS)} boxes each")
 
 
 # The same photograph upright, with its boxes.
@@ -340,7 +373,19 @@ def _diffusers(name, head, size):
         data=EXAMPLES, fields=fields, dataset="Examples()", call="{called}(**batch)",
         loss="outputs[0].float().pow(2).mean()", has_config=False, is_transformers=False, name=f"diffusers:{name}",
         sizes=frozenset(["image_size"]),
-        checkpointing="model.enable_gradient_checkpointing()", fed=", ".join(facts["fields"]))
+        checkpointing="model.enable_gradient_checkpointing()", fed=", ".join(facts["fields"]),
+        assumed="" if is_folder or head else _DEFAULTS_OF_CLASS.format(name=name, defaults=facts["defaults"], first=facts["defaults"].partition("=")[0]))
+
+
+# Scripts name most of these; the defaults are those of no published model.
+_TELLING = ("sample_size", "block_out_channels", "layers_per_block", "num_layers", "num_attention_heads", "attention_head_dim", "cross_attention_dim", "latent_channels")
+_DEFAULTS_OF_CLASS = ("{name} is made as its class makes it by default ({defaults}), and few scripts do so: name what the script says, as "
+                      "--model \"diffusers:{name}({first}=...)\", or the folder of its config.json")
+
+
+def _told(config):
+    """The keywords that decide most of a model's size, with their values."""
+    return ", ".join(f"{key}={tuple(value) if isinstance(value, list) else value}" for key, value in config.items() if key in _TELLING)
 
 
 def _facts_of_diffusers(name, head, is_folder, size):
@@ -356,7 +401,7 @@ def _facts_of_diffusers(name, head, is_folder, size):
             raise LookupError(f"{kind} has no sample_size: --image-size says nothing to it; omit it")
         sample_size = like(model.config["sample_size"], size)
         model = cls.from_config(model.config, sample_size=sample_size)
-    return {"class": kind, "block": block_in(model), "fields": _noise(model), "sample_size": sample_size}
+    return {"class": kind, "block": block_in(model), "fields": _noise(model), "sample_size": sample_size, "defaults": _told(model.config)}
 
 
 def _whole(name, value):

@@ -11,7 +11,7 @@ from .. import models
 from ..asking import UnknownModel
 from ..given import Given
 from . import pairs, photographs, places, tasks
-from .inputs import CHOICES, Inputs, batch_of, forms_of, has_targets, label_parts, mask_of, wanted
+from .inputs import CHOICES, Inputs, batch_of, forms_of, has_targets, label_parts, mask_of, masked_of, wanted
 from .sizes import Sizes, Unknown, first, fitted, text_part
 
 MOST_TASKS = 3  # that are tried
@@ -143,13 +143,14 @@ def _model(task, cls, read, labels, form):
     imports = model.imports + ("\nfrom torch.utils._pytree import tree_leaves" if batch.loss else "")
     return dataclasses.replace(model, imports=imports, data=EXAMPLES, fields=fields, dataset="Examples()",
                                loss=batch.loss or model.loss, constants=batch.constants, arranges=batch.arranges,
-                               mask=mask_of(inputs, batch), targets=labels == "tokens" and has_targets(config), name=cls.__name__, longest=longest(cls, config),
-                               sizes=frozenset(inputs.sizes.used),
+                               mask=mask_of(inputs, batch), masked=masked_of(inputs, batch), targets=labels == "tokens" and has_targets(config), name=cls.__name__, longest=longest(cls, config),
+                               sizes=frozenset(inputs.sizes.used), varies="{batch}" in fields,
                                fed=", ".join(batch.fields) + ("" if not batch.loss else ", and the mean of its first output"))
 
 
 def _inputs(task, cls, read, form, labels):
-    return Inputs(cls, Sizes(read.config, read.given, photographs.size_for(read.config, task.labels)), form, CHOICES if labels == "choice" else 0)
+    sizes = Sizes(read.config, read.given, photographs.size_for(read.config, task.labels), photographs.several_for(read.config, task.labels))
+    return Inputs(cls, sizes, form, CHOICES if labels == "choice" else 0)
 
 
 def _prepared(task, cls, read):

@@ -152,6 +152,9 @@ class Inputs:
         words = self.shapes.get("pixel_values", ("", []))[1]
         is_one = (len(words) != 5) == (self.form.parts == 0)  # else frames of a video, or parts of an image
         leading = "" if is_one else f"{sizes.images or 1}, "
+        if sizes.several:
+            sizes.used.add("image_size")
+            return f"torch.randn({leading}{sizes.channels}, *{sizes.several}{{floats}})"
         return f"torch.randn({leading}{sizes.channels}, {sizes.height}, {sizes.width}{{floats}})"
 
     def features(self):
@@ -307,10 +310,19 @@ def _own_labels(inputs, labels):
 def mask_of(inputs, batch):
     """The field of a batch of text that says which tokens are padding, with {hidden}; empty where it takes none."""
     known = inputs.parameters
-    if "input_ids" not in batch.fields or "attention_mask" not in known or "attention_mask" in batch.fields:
+    if "attention_mask" not in known or "attention_mask" in batch.fields:
+        return ""
+    if masked_of(inputs, batch):
+        return f'"attention_mask": torch.ones({inputs.sizes.samples}, dtype=torch.long){{hidden}}, '
+    if "input_ids" not in batch.fields:
         return ""
     ones = f"torch.ones({inputs.of_choices(inputs.length())}, dtype=torch.long)"
     return f'"attention_mask": {ones}{{hidden}}, '
+
+
+def masked_of(inputs, batch):
+    """How long a mask of a sound is; empty: it is none of a sound."""
+    return str(inputs.sizes.samples) if set(batch.fields) & {"input_values"} and "input_ids" not in batch.fields and not inputs.form.parts else ""
 
 
 def has_targets(config):

@@ -56,7 +56,7 @@ def _example(expression):
     """A batch of one: numbers on meta, sizes on the host, where their values are read."""
     import torch
     with torch.device("cpu"):
-        value = eval(expression.format(seq=1, floats=""), {"torch": torch})
+        value = eval(expression.format(seq=1, floats="", batch=1), {"torch": torch, "index": 0})
     if value.is_floating_point():
         return value.to("meta") if value.dim() == 2 else value.unsqueeze(0).to("meta")
     return value.unsqueeze(0)

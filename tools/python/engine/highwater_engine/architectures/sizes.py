@@ -3,6 +3,8 @@ import re
 
 from ..given import Given, like
 from .photographs import SQUARE
+from .variety import OBJECTS as VARIED_OBJECTS
+from .variety import lengths_up_to, of_batch
 
 PIXELS = ("vision", "image", "backbone", "visual")
 SOUND = ("audio", "encoder", "speech", "acoustic")
@@ -84,9 +86,11 @@ def fitted(config, given):
 class Sizes:
     """What inputs of a model have in common; `used`: which of the sizes that a plan may give it was asked for."""
 
-    def __init__(self, config, given=Given(), image=SQUARE):
-        """image: height and width where neither the configuration nor the plan has them"""
+    def __init__(self, config, given=Given(), image=SQUARE, images=()):
+        """image: height and width where neither the configuration nor the plan has them; images: several, of which each batch has
+        one where its inputs vary"""
         self.config, self.used = config, set()
+        self.varied, self._several = given.varied, images if given.varied and not given.image_size else ()
         text = text_part(config)
         vocabulary = getattr(text, "vocab_size", None) or whole(config, ("text",), "vocab_size", default=None)
         self.vocabulary = vocabulary and number("vocab_size", vocabulary)
@@ -113,14 +117,21 @@ class Sizes:
         return self._use("video_frames", self._images)
 
     @property
+    def several(self):
+        """The expression of a batch's height and width, where its images have their own; else empty."""
+        return of_batch(self._several) if self._several and first(self.config, PIXELS, "image_size") is None else ""
+
+    @property
     def objects(self):
-        """In each image."""
-        return self._use("objects", self._objects)
+        """In each image: a number, or an expression where each batch has its own."""
+        self.used.add("objects")
+        return of_batch(VARIED_OBJECTS) if self.several and self._objects == OBJECTS else self._objects
 
     @property
     def samples(self):
-        """Of a waveform."""
-        return self._use("audio_seconds", round((self._seconds or SECONDS) * self._rate))
+        """Of a waveform: a number, or an expression where each batch has its own."""
+        most = self._use("audio_seconds", round((self._seconds or SECONDS) * self._rate))
+        return of_batch(lengths_up_to(most, self.varied)) if self.varied else most
 
     @property
     def spectrogram(self):

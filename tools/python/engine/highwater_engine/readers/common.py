@@ -43,7 +43,7 @@ def common(plan, model):
            "accumulate": accumulate, "no_sync": plan["no_sync"], "optimizer": optimizer, "optimizer_rank": plan["optimizer_rank"],
            "weight_decay": plan.get("weight_decay") or 0,
            "clip": optional(plan["grad_clip"]), "compile": plan["compile"], "mask": mask(plan, model),
-           "target": target(plan, model), "training": plan["mode"] == "train"}
+           "target": target(plan, model), "varies": bool(plan.get("varied_inputs")), "training": plan["mode"] == "train"}
     if plan["dropout"] is not None:
         raise Refused("--dropout: --engine torch takes the model's own probabilities; set them in its config.json")
     return job

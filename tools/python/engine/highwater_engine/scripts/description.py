@@ -15,6 +15,7 @@ DEFAULTS: dict = {
     "prepares_kbit": False, "checkpoints_itself": False,
     "keeps_outputs": True, "mask": "", "training": True,  # mask: full | padded; empty: none is given
     "target": None,       # tokens of the labels, where they are others than those of the inputs
+    "varies": False,      # whether each batch has lengths of its own
     "names_tensors": False,  # each tensor of a batch has a variable of its own
     "accumulate": 1, "no_sync": False,
     "optimizer": "adamw", "implementation": None, "optimizer_rank": 128, "param_groups": 1, "weight_decay": 0, "clip": None,

@@ -43,21 +43,31 @@ def data(job):
     lengths = job["seq"]
     length = str(lengths[0]) if len(set(lengths)) == 1 else \
         f"{tuple(lengths)}[index // {job['batch']} % {len(lengths)}]"
-    target = job["target"] or length
-    hidden = HIDDEN.format(length=model.counted or length) if job["mask"] == "padded" else ""
+    target = lengths_of_targets(job) or length
+    hidden = HIDDEN.format(length=(model.masked or model.counted or length).format(batch=job["batch"])) if job["mask"] == "padded" else ""
     if model.batches:
         return ""
     if model.data:
         floats = f", dtype={dtype(job)}" if dtype(job) else ""
         fields = (model.mask if job["mask"] else "") + model.fields
         return model.data.format(examples=job["examples"], seq=length, target=target,
-                                 fields=fields.format(seq=length, target=target, floats=floats, hidden=hidden))
+                                 fields=fields.format(seq=length, target=target, floats=floats, hidden=hidden, batch=job["batch"]))
     if job["context_ranks"] > 1:
         return SHIFTED_TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length,
                                      labels=job["shifted_labels"].format(seq=length))
     labels = f"torch.randint(0, {model.vocabulary}, ({target},))" if job["target"] else "tokens"
     return TOKENS.format(examples=job["examples"], vocabulary=model.vocabulary, seq=length, labels=labels,
                          mask=MASK.format(hidden=hidden) if job["mask"] else "")
+
+
+def lengths_of_targets(job):
+    """Tokens of the labels; where lengths of the inputs vary, theirs do as much, in another order. Empty: they are the inputs'."""
+    lengths = job["seq"]
+    most = job["target"] or (max(lengths) if job["varies"] and job["model"].counted else None)  # second texts vary by themselves
+    if not most or not job["varies"]:
+        return str(most or "")
+    shares = [max(1, most * length // max(lengths)) for length in (*lengths[1::2], *lengths[::2])]
+    return f"{tuple(shares)}[index // {job['batch']} % {len(shares)}]"
 
 
 def named_targets(job):
