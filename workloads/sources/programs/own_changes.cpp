@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -201,8 +202,10 @@ bool says(const WordMap& words, const OptionWord& wanted) {
 /// The search of one question: settings are added until all words are said.
 class OwnSearch {
  public:
-  OwnSearch(std::span<const PlanSource> sources, const OptionWords& given)
-      : sources_(sources.begin(), sources.end()), given_(given), changed_(sources.size()) {}
+  OwnSearch(std::span<const PlanSource> sources, OptionWords given)
+      : sources_(sources.begin(), sources.end()),
+        given_(std::move(given)),
+        changed_(sources.size()) {}
 
   [[nodiscard]] WordMap words() const { return map_of(combined_words(sources_, given_)); }
 
@@ -211,12 +214,10 @@ class OwnSearch {
     if (says(words(), wanted)) {
       return true;
     }
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-      if (sources_[i].own != nullptr && say_in(i, wanted)) {
-        return true;
-      }
-    }
-    return false;
+    const auto sources = std::views::iota(std::size_t{0}, sources_.size());
+    return std::ranges::any_of(sources, [&](std::size_t source) {
+      return sources_[source].own != nullptr && say_in(source, wanted);
+    });
   }
 
   [[nodiscard]] const std::vector<PlanSource>& sources() const { return sources_; }
@@ -258,10 +259,10 @@ class OwnSearch {
   }
 
   void note(std::size_t source, const OwnCandidate& candidate) {
-    for (const auto& [key, value] : candidate.set) {
+    for (const auto& set : candidate.set) {
       std::erase_if(changed_[source],
-                    [&](const WrittenKey& each) { return each.setting.key == key; });
-      changed_[source].push_back({setting_of(key, value), candidate.python});
+                    [&](const WrittenKey& each) { return each.setting.key == set.first; });
+      changed_[source].push_back({setting_of(set.first, set.second), candidate.python});
     }
   }
 
