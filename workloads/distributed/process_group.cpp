@@ -12,16 +12,13 @@ using eager::Tensor;
 namespace {
 
 constexpr Release kGathersInPlace{2, 15};
-constexpr Release kKeepsTensors{2, 8};
+constexpr Release kRecordsNothing{2, 8};
 
 }  // namespace
 
 void Work::wait() const {
   if (group_ != nullptr) {
     group_->runtime_.wait_for(group_->stream_, end_);
-  }
-  if (shelf_ != nullptr) {
-    shelf_->clear();
   }
 }
 
@@ -41,15 +38,13 @@ Work ProcessGroup::in_place(const char* name, const Tensor& tensor) {
   return start();
 }
 
-bool ProcessGroup::keeps_tensors() const {
-  return runtime_.torch >= kKeepsTensors;
+bool ProcessGroup::records_streams() const {
+  return runtime_.torch < kRecordsNothing;
 }
 
 // The next collective works on `tensor`.
 void ProcessGroup::use(const Tensor& tensor) {
-  if (keeps_tensors()) {
-    used_.push_back(tensor);
-  } else {
+  if (records_streams()) {
     runtime_.record_stream(tensor, stream_);
   }
 }
@@ -57,9 +52,7 @@ void ProcessGroup::use(const Tensor& tensor) {
 // NCCL's stream waits for the current one first (ProcessGroupNCCL.cpp: syncStream).
 Work ProcessGroup::start() {
   runtime_.wait_stream(stream_, runtime_.stream);
-  const auto shelf =
-      used_.empty() ? nullptr : std::make_shared<eager::TensorList>(std::exchange(used_, {}));
-  return {*this, runtime_.record_event(), shelf};
+  return {*this, runtime_.record_event()};
 }
 
 Work ProcessGroup::all_reduce(const Tensor& tensor) {
@@ -83,7 +76,7 @@ Work ProcessGroup::receive(const Tensor& tensor) {
 void ProcessGroup::all_gather_into_tensor(const Tensor& whole, const Tensor& part) {
   const std::array operands{part, whole};
   const eager::RecordedScope record(runtime_, "c10d::_allgather_base_", operands);
-  if (backend_ == CommBackend::nccl && !keeps_tensors()) {
+  if (backend_ == CommBackend::nccl && records_streams()) {
     start().wait();
   }
 }
@@ -111,7 +104,7 @@ Work ProcessGroup::all_gather_functional(const Tensor& whole, const Tensor& part
 void ProcessGroup::reduce_scatter_tensor(const Tensor& part, const Tensor& whole) {
   const std::array operands{whole, part};
   const eager::RecordedScope record(runtime_, "c10d::_reduce_scatter_base_", operands);
-  if (backend_ == CommBackend::nccl && !keeps_tensors()) {
+  if (backend_ == CommBackend::nccl && records_streams()) {
     start().wait();
   }
 }

@@ -4,16 +4,15 @@
 // data. Until PyTorch 2.8 every participating tensor is recorded on that stream
 // (ProcessGroupNCCL.cpp: collective, avoidRecordStreams_ false), so it returns to the cache only
 // when the stream is found to have finished. Since then collectives that are waited for at once
-// (async_op=False) run on the current stream, and others keep their tensors until somebody waits
-// (ProcessGroupNCCL.hpp, TensorShelf; github.com/pytorch/pytorch/pull/148590).
+// (async_op=False) run on the current stream, and others record nothing
+// (github.com/pytorch/pytorch/pull/148590). That they keep their tensors until somebody waits
+// (ProcessGroupNCCL.hpp, TensorShelf) is not simulated.
 //
 // PyTorch's fake process group (testing/_internal/distributed/fake_pg.py) does nothing at all.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <utility>
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/eager/runtime.hpp"
@@ -29,8 +28,7 @@ class Work {
   /// Work that is already complete.
   Work() = default;
 
-  Work(ProcessGroup& group, eager::Moment end, std::shared_ptr<eager::TensorList> shelf)
-      : group_(&group), end_(end), shelf_(std::move(shelf)) {}
+  Work(ProcessGroup& group, eager::Moment end) : group_(&group), end_(end) {}
 
   /// The current stream waits for the collective; the host does not.
   void wait() const;
@@ -38,7 +36,6 @@ class Work {
  private:
   ProcessGroup* group_ = nullptr;
   eager::Moment end_ = 0;
-  std::shared_ptr<eager::TensorList> shelf_;  ///< tensors that are kept until it is waited for
 };
 
 class ProcessGroup {
@@ -85,7 +82,7 @@ class ProcessGroup {
  private:
   friend class Work;
 
-  [[nodiscard]] bool keeps_tensors() const;
+  [[nodiscard]] bool records_streams() const;
   void use(const eager::Tensor& tensor);
   Work start();
   Work in_place(const char* name, const eager::Tensor& tensor);
@@ -96,7 +93,6 @@ class ProcessGroup {
   int ranks_;
   CommBackend backend_;
   StreamId stream_;
-  eager::TensorList used_;       ///< by the collective that is about to start
   eager::Tensor barrier_token_;  ///< the dispatcher's tensor of the last barrier
 };
 
