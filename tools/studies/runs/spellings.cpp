@@ -28,37 +28,13 @@ bool loads_by_name(const TrainingPlan& plan) {
          !is_quantized(plan.quantization);
 }
 
-bool is_of_scripts(const TrainingPlan& plan) {
-  return plan.training &&
-         (plan.framework == Framework::hf || plan.framework == Framework::accelerate ||
-          plan.framework == Framework::trainer);
-}
-
 /// A loop that PyTorch carries out, whose batches a tokenizer may make. A model that is given no
 /// mask is refused at once.
 bool may_pad_texts(const TrainingPlan& plan) {
-  return is_of_scripts(plan) && plan.engine == EngineKind::torch;
-}
-
-/// Decoders of PyTorch's own scripts are fed pieces of one length more often than whole texts.
-bool reads_whole_texts(const TrainingPlan& plan) {
-  return !is_other(plan.model.config) &&
-         (has_own_targets(plan) || family_name(plan.model) == "bert");
-}
-
-/// Collators pad to the longest of a batch unless texts were cut into pieces of one length. A model
-/// whose inputs cannot vary is refused at once. More ranks would take their time several times
-/// over.
-bool may_vary(const TrainingPlan& plan) {
-  const Parallelism& ranks = plan.parallel;
-  const bool is_alone = ranks.dp * ranks.tp * ranks.pp * ranks.cp * ranks.ep == 1;
-  const bool is_padded = (is_of_scripts(plan) && reads_whole_texts(plan)) || may_pad_texts(plan) ||
-                         (plan.framework == Framework::trl_sft && plan.training);
-  return is_alone && is_padded && plan.seq.size() == 1;
-}
-
-bool may_vary_and_pad(const TrainingPlan& plan) {
-  return may_vary(plan) && may_pad_texts(plan);
+  const bool is_scripts = plan.framework == Framework::hf ||
+                          plan.framework == Framework::accelerate ||
+                          plan.framework == Framework::trainer;
+  return is_scripts && plan.training && plan.engine == EngineKind::torch;
 }
 
 /// Those with which weight decay is usual; torchvision's and timm's recipes all have it.
@@ -109,15 +85,6 @@ constexpr std::array kSpellings{
                    false},
     CommonSpelling{
         {"attention-mask", "padded", "tokenizer(..., padding=True)", "", ""}, may_pad_texts, true},
-    CommonSpelling{{"varied-inputs", "true",
-                    "batches of several lengths or sizes, in one order of many", "", ""},
-                   may_vary,
-                   true},
-    CommonSpelling{
-        {"varied-inputs", "true", "tokenizer(..., padding=True) and texts of several lengths",
-         "attention-mask", "padded"},
-        may_vary_and_pad,
-        true},
     CommonSpelling{
         {"weight-decay", "0.0001", "SGD(..., weight_decay=...) above 0", "", ""}, may_decay, true},
     CommonSpelling{{"weight-decay", "0.0001",

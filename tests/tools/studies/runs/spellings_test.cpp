@@ -23,10 +23,6 @@ const SpelledRun* of_option(const std::vector<SpelledRun>& runs, std::string_vie
 }
 
 const OptionWords kGpt2{{"model", "gpt2"}, {"batch", "4"}, {"seq", "512"}};
-const OptionWords kSmallT5{{"model", R"({"model_type": "t5", "d_model": 256, "num_layers": 2})"},
-                           {"framework", "trainer"},
-                           {"batch", "4"},
-                           {"seq", "256"}};
 
 }  // namespace
 
@@ -69,22 +65,7 @@ TEST_CASE("spellings: what the options say has one figure", "[simulate]") {
   CHECK(of_option(spellings_of(with_words(kGpt2, {{"keep-logits", "true"}})), "keep-logits") ==
         nullptr);
   CHECK(spellings_of(with_words(kGpt2, {{"framework", "trainer"}})).empty());
-  CHECK(of_option(spellings_of(with_words(kSmallT5, {{"varied-inputs", "true"}})),
-                  "varied-inputs") == nullptr);
   CHECK(spellings_of(with_words(kGpt2, {{"mode", "eval"}})).empty());
-}
-
-// What a short batch leaves behind does not fit a long one.
-TEST_CASE("spellings: texts that are padded to the longest of a batch have their figure",
-          "[simulate]") {
-  const std::vector<SpelledRun> runs = spellings_of(kSmallT5);
-  const SpelledRun* const varied = of_option(runs, "varied-inputs");
-  REQUIRE(varied != nullptr);
-  const PlannedRun told = checked_run(with_words(kSmallT5, {{"varied-inputs", "true"}}));
-  CHECK(told.plan.seq.size() == 16);
-  CHECK(told.plan.steps == 16);
-  CHECK(varied->peak.reserved == simulate_peaks(told, {}).peak.reserved);
-  CHECK(of_option(spellings_of(kGpt2), "varied-inputs") == nullptr);
 }
 
 // The weights become parts of one block.
