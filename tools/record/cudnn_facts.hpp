@@ -23,7 +23,8 @@ struct CudnnFacts {
   std::uint64_t largest = 0;
 };
 
-/// From the recorder's line (highwater_record/cudnn.py); what is missing or not a number is 0.
+/// From the recorder's line (highwater_record/workspaces/cudnn.py); what is missing or not a number
+/// is 0.
 CudnnFacts read_cudnn_facts(const boost::json::object& line);
 
 /// Sentences for the report; none where cuDNN made no plan.

@@ -1,8 +1,9 @@
 // How often a mixture's router chooses each expert.
 //
 // Which experts a token chooses depends on data, which a plan lacks, so the plan says how the load
-// is spread. The rule is the recorder's (tools/python/recorder/highwater_record/routing.py): a plan
-// and a recording with the same --moe-load give each expert the same number of tokens.
+// is spread. The rule is the recorder's
+// (tools/python/recorder/highwater_record/experts/routing.py): a plan and a recording with the same
+// --moe-load give each expert the same number of tokens.
 #pragma once
 
 #include <cstdint>

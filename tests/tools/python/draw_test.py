@@ -229,14 +229,18 @@ class UserScripts(unittest.TestCase):
             with self.assertRaisesRegex(CaseError, "has no line '# typed:"):
                 verdicts.typed_words(script)
 
+    def runner_of(self, program_text, root, timeout):
+        """What asks a program of this text, the log of its calls, and a script that is to be written; all in `root`."""
+        folder = pathlib.Path(root)
+        program, log = folder / "highwater", folder / "log"
+        program.write_text(program_text.format(log=log))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        options = types.SimpleNamespace(highwater=str(program), python="python3", gpu="h100-80", steps=None, again=False, timeout=timeout)
+        return command.ScriptRunner(options), log, folder / "train.py"
+
     def test_what_is_only_said_about_a_script_is_not_recorded_again(self):
         with tempfile.TemporaryDirectory() as root:
-            folder = pathlib.Path(root)
-            program, log, script = folder / "highwater", folder / "log", folder / "train.py"
-            program.write_text(PROGRAM.format(log=log))
-            program.chmod(program.stat().st_mode | stat.S_IXUSR)
-            options = types.SimpleNamespace(highwater=str(program), python="python3", gpu="h100-80", steps=None, again=False, timeout=60)
-            runner = command.ScriptRunner(options)
+            runner, log, script = self.runner_of(PROGRAM, root, timeout=60)
             for text, asked in (("# typed: --model a\n# task: sorting\npass\n", ["record", "simulate", "simulate"]), ("# typed: --model b\npass\n", ["simulate"]),
                                 ("# typed: --model b\n# task: more\npass\n", []), ("# typed: --model b\npass  # other\n", ["record", "simulate", "simulate"])):
                 script.write_text(text)
@@ -247,17 +251,13 @@ class UserScripts(unittest.TestCase):
 
     def test_an_answer_that_took_too_long_is_no_refusal_and_is_asked_for_again(self):
         with tempfile.TemporaryDirectory() as root:
-            folder = pathlib.Path(root)
-            program, log, script = folder / "highwater", folder / "log", folder / "train.py"
-            program.write_text(SLOW_PROGRAM.format(log=log))
-            program.chmod(program.stat().st_mode | stat.S_IXUSR)
+            runner, log, script = self.runner_of(SLOW_PROGRAM, root, timeout=1)
             script.write_text("# typed: --model a\n")
-            options = types.SimpleNamespace(highwater=str(program), python="python3", gpu="h100-80", steps=None, again=False, timeout=1)
-            result = command.ScriptRunner(options).result_of(script)
+            result = runner.result_of(script)
             self.assertEqual([verdicts.kind_of(result, name) for name in ("from", "typed")], ["exact", "late"])
             self.assertEqual(verdicts.script_rows([result])[1][4], "no answer within 1 s")
             log.write_text("")
-            command.ScriptRunner(options).result_of(script)
+            self.runner_of(SLOW_PROGRAM, root, timeout=1)[0].result_of(script)
             self.assertEqual(len(log.read_text().splitlines()), 1)
 
     def test_tasks_are_counted(self):

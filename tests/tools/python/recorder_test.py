@@ -19,13 +19,12 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "re
 sys.path.insert(0, str(PACKAGE))
 
 from highwater_record import (  # noqa: E402
-    absent_store, allocator_calls, answers_text, autotuning, call_stacks, captures, cudnn_workspaces, deepspeed_gates, distributed, distributions,
-    fused_backward, host_weights, launchers, libraries, observed, phases, pipelines, places, pool_names, progress, recorder,
-    required_releases, routing,
-    settings, splits, status, stuck, valid_json)
-
-
+    absent_store, allocator_calls, answers_text, autotuning, call_stacks, captures, distributed, distributions, fused_backward, host_weights,
+    launchers, libraries, observed, phases, pipelines, places, pool_names, progress, recorder, required_releases, settings, splits, status,
+    stuck, valid_json)
+from highwater_record.experts import deepspeed_gates, routing  # noqa: E402
 from highwater_record.observed import evaluations  # noqa: E402
+from highwater_record.workspaces import cudnn_blocks  # noqa: E402
 
 
 class Pipelines(unittest.TestCase):
@@ -306,11 +305,11 @@ class CudnnWorkspaces(unittest.TestCase):
         history.insert(0, {"action": "alloc", "addr": 65536 * 4, "size": 512, "frames": []})
         # The second lies behind the frontend's own part; nobody had the third; the fourth is at a cuBLAS block's address.
         executed = [(4096, 10), (65536 + 1000, 0), (7, 11), (4096, 11)]
-        cudnn_workspaces.name_blocks({"device_traces": [history]}, executed)
-        named = [(entry["size"], entry["frames"][0]["name"]) for entry in history if cudnn_workspaces.is_named(entry)]
+        cudnn_blocks.name_blocks({"device_traces": [history]}, executed)
+        named = [(entry["size"], entry["frames"][0]["name"]) for entry in history if cudnn_blocks.is_named(entry)]
         self.assertEqual(named, [(8192, "cuDNN workspace (convolution)"), (1024, "cuDNN workspace (attention)"),
                                  (2048, "cuDNN workspace (convolution's weight gradient)")])
-        self.assertEqual([len(entry["frames"]) for entry in history if cudnn_workspaces.is_named(entry)], [2, 2, 2])
+        self.assertEqual([len(entry["frames"]) for entry in history if cudnn_blocks.is_named(entry)], [2, 2, 2])
 
 
 class Terminal(io.StringIO):

@@ -139,7 +139,7 @@ TEST_CASE("own changes: a framework's class in Python", "[sources]") {
   CHECK_FALSE(source_of_framework({}));
 }
 
-TEST_CASE("own changes: what the program cannot say has none", "[sources]") {
+TEST_CASE("own changes: an option without a key of the program gets no words", "[sources]") {
   const PlanSource source = source_of_yaml(
       "base_model: meta-llama/Llama-3.1-8B\nmicro_batch_size: 4\nsequence_len: 2048\n");
   CHECK_FALSE(own_changes(std::vector{source}, {}, {{"param-dtype", "fp8"}}));
@@ -148,7 +148,7 @@ TEST_CASE("own changes: what the program cannot say has none", "[sources]") {
 
 // TRL computes in the type of the weights (trl/trainer/utils.py, get_quantization_config), which is
 // another plan than the one that is asked for.
-TEST_CASE("own changes: what changes more of the plan is no answer", "[sources]") {
+TEST_CASE("own changes: a key that also moves other options is not offered", "[sources]") {
   const PlanSource source = source_of_yaml(
       "model_name_or_path: gpt2\nmax_length: 512\nuse_peft: true\nlora_r: 16\noutput_dir: out\n");
   const OptionWords wanted{{"quantize", "nf4"}, {"double-quant", "true"}};

@@ -5,8 +5,9 @@ HIGHWATER_RECORD_... variables (settings.py).
 Nothing happens until the script imports torch: then the fake CUDA libraries are loaded in place of NVIDIA's, and when
 torch initialises CUDA, before the first allocation, the recording starts.
 """
-from . import (after_import, autotuning, deepspeed_checks, deepspeed_gates, distributed, distributions, host_weights, launchers,
-               libraries, pipelines, recorder, settings, symmetric_memory)
+from . import (after_import, autotuning, deepspeed_checks, distributed, distributions, host_weights, launchers, libraries, pipelines,
+               recorder, settings, symmetric_memory)
+from .experts import deepspeed_gates
 
 _options = None
 

@@ -3,7 +3,7 @@
 Modules come from hooks: in forward passes those of the modules themselves, in backward passes those of the autograd
 nodes that made a module's outputs and inputs, which run first and last of its backward. Categories come from tensors
 whose role is known at some moment (parameters, gradients, optimizer states, buffers, inputs), from call stacks
-(roles.py) and from workspaces.py; of the others, what a forward pass leaves behind is an activation, autocast's copies
+(roles.py) and from workspaces/cublas.py; of the others, what a forward pass leaves behind is an activation, autocast's copies
 of weights among them.
 
 Both are written as frames in front of a block's call stack: file "module" or "category", function its name.
@@ -11,7 +11,8 @@ Both are written as frames in front of a block's call stack: file "module" or "c
 import dataclasses
 import functools
 
-from . import cudnn_workspaces, places, roles, workspaces
+from . import places, roles
+from .workspaces import cublas, cudnn_blocks
 
 _ENGINE = "/highwater_engine/"  # whose frames are those that run the script
 _WITH_MODULES = ("forward", "backward")
@@ -43,7 +44,7 @@ class Attributes:
 
     def look_at_workspaces(self):
         """@pre the history has been taken"""
-        self._kept = workspaces.kept(self._torch)
+        self._kept = cublas.kept(self._torch)
 
     # ---- modules
 
@@ -146,8 +147,8 @@ class _Categories:
         self._history = history
         self._phases = phases
         self._kept = kept
-        self._found = dict.fromkeys(workspaces.passing(history), "workspace")
-        self._found.update((position, "workspace") for position, entry in enumerate(history) if cudnn_workspaces.is_named(entry))
+        self._found = dict.fromkeys(cublas.passing(history), "workspace")
+        self._found.update((position, "workspace") for position, entry in enumerate(history) if cudnn_blocks.is_named(entry))
         self._freed = {}  # position of an alloc -> of its free
         live = {}
         for position, entry in enumerate(history):

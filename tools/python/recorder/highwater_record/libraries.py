@@ -9,7 +9,8 @@ import os
 import re
 import sys
 
-from . import cudnn, required_releases, status
+from . import required_releases, status
+from .workspaces import cudnn
 
 OLDEST = (2, 4)
 NEWEST = (2, 15)  # tested; later releases are tried, with a warning

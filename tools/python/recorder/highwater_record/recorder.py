@@ -10,8 +10,9 @@ import sys
 import threading
 
 from . import (
-    allocator_calls, attributes, call_stacks, captures, cudnn, cudnn_workspaces, fused_backward, libraries, observed, phases, places,
-    pool_names, progress, status, stuck, valid_json)
+    allocator_calls, attributes, call_stacks, captures, fused_backward, libraries, observed, phases, places, pool_names, progress, status,
+    stuck, valid_json)
+from .workspaces import cudnn, cudnn_blocks
 
 
 class Recorder:
@@ -71,7 +72,8 @@ class Recorder:
         stuck.watch(self.progress, reads, options)
 
     def _compute_values(self, reads):
-        from . import after_import, answers, fused_routers, routing, values  # only with torch
+        from . import after_import, answers, values  # only with torch
+        from .experts import fused_routers, routing
         options, torch = self._options, self._torch
         try:
             router = routing.Router(torch, options.moe_load)
@@ -187,8 +189,8 @@ class Recorder:
         shown.tell("sharing equal stacks")
         _share_frames(snapshot)
         if facts["cudnn"]["plans"]:
-            executed = cudnn_workspaces.executions(cudnn.fake_library(self._torch, self._options))
-            cudnn_workspaces.name_blocks(snapshot, executed)
+            executed = cudnn_blocks.executions(cudnn.fake_library(self._torch, self._options))
+            cudnn_blocks.name_blocks(snapshot, executed)
         if self._attributes:
             self._attributes.look_at_workspaces()
             self._attributes.write(snapshot, self._phases.marks)

@@ -14,10 +14,10 @@ class Settings:
     max_entries: int          # length of the history
     world_size: int           # 0: not distributed
     rank: int
-    cudnn: str                # a folder with another cuDNN than the one PyTorch was installed with; see cudnn.py
+    cudnn: str                # a folder with another cuDNN than the one PyTorch was installed with; see workspaces/cudnn.py
     cudnn_cache: str          # where its answers are kept, or empty
     answers: str              # "nonzero=0.25,item=1"; see answers.py
-    moe_load: str             # "even", "busiest:2", "zipf:1" or shares of the experts, "0.5,0.3,0.2"; see routing.py
+    moe_load: str             # "even", "busiest:2", "zipf:1" or shares of the experts, "0.5,0.3,0.2"; see experts/routing.py
     stage_input: str          # "2x256x512:bfloat16": what a pipeline's stage before this rank's sends; see pipelines.py
     modules: bool             # blocks get their module and category; see attributes.py
     patience: float           # seconds without an optimizer step before values read in a loop are suspected

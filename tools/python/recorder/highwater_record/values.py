@@ -7,9 +7,10 @@ of what its inputs would hold (mirrors.py), and a value that the program reads i
 
 Floating-point values stay zeros, but for a few that the host has sent (boxes of a detector) and what follows from these;
 integers made of the others follow from zeros; a router's equal scores choose experts
-in turns (routing.py, deepspeed_gates.py, fused_routers.py). What nobody knows is read as zeros, or as --answers says (answers.py).
+in turns (experts/). What nobody knows is read as zeros, or as --answers says (answers.py).
 """
-from . import deepspeed_gates, dynamo, integers
+from . import dynamo, integers
+from .experts import deepspeed_gates
 from .dispatch_key import DispatchKey
 from .host_run import HostRun, Unknown
 from .mirrors import Mirrors

@@ -5,7 +5,7 @@ allocates it right before the plan runs and frees it right after (aten/src/ATen/
 """
 import ctypes
 
-from . import workspaces
+from . import cublas
 
 FRAME = "operator"
 NAME = "cuDNN workspace"
@@ -49,8 +49,8 @@ def is_named(entry):
 
 def _matched(history, executed):
     """(position, operation) of the blocks, each freed before anything else is allocated, as cuBLAS's are."""
-    others = set(workspaces.passing(history))
-    blocks = [position for position in workspaces.pairs(history) if position not in others]
+    others = set(cublas.passing(history))
+    blocks = [position for position in cublas.pairs(history) if position not in others]
     first = 0
     for address, operation in executed:
         for place in range(first, min(first + _FURTHEST, len(blocks))):
