@@ -53,6 +53,15 @@ std::string filled_in(std::string_view pattern, const std::string& word) {
   return text;
 }
 
+/// As a file that lacks the key would have it.
+std::string added_key(const OwnSettings& own, std::string_view key) {
+  std::string text(key);
+  if (own.form == ProgramForm::Kind::line && own.program->form.has_dashes) {
+    std::ranges::replace(text, '_', '-');
+  }
+  return text;
+}
+
 /// The key as the file has it, or would have it; empty where it is not known how the program
 /// writes it.
 std::string written_key(const OwnSettings& own, std::string_view key) {
@@ -66,7 +75,7 @@ std::string written_key(const OwnSettings& own, std::string_view key) {
       return std::string(row.own);
     }
   }
-  return own.program->sections.empty() ? std::string(key) : std::string();
+  return own.program->sections.empty() ? added_key(own, key) : std::string();
 }
 
 void add_listed(const OwnSettings& own, const OptionWord& wanted,
@@ -78,7 +87,7 @@ void add_listed(const OwnSettings& own, const OptionWord& wanted,
     OwnCandidate candidate{.python = filled_in(change.python, wanted.second)};
     for (const auto& [key, value] : change.set) {
       const std::string written = written_key(own, key);
-      candidate.set.emplace_back(written.empty() ? std::string(key) : written,
+      candidate.set.emplace_back(written.empty() ? added_key(own, key) : written,
                                  filled_in(value, wanted.second));
     }
     candidates.push_back(std::move(candidate));

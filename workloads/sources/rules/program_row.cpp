@@ -98,7 +98,8 @@ ProgramForm form_of(const JsonField& file) {
   if (found == kKinds.end()) {
     kind.fail("expected python, line, assignments or file");
   }
-  return {found->second, form->at("framework").view(), form->at("place").view()};
+  return {found->second, form->at("framework").view(), form->at("place").view(),
+          form->find("dashes").has_value()};
 }
 
 }  // namespace

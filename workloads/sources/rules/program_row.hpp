@@ -60,6 +60,7 @@ struct ProgramForm {
   Kind kind = Kind::none;
   std::string_view framework;  ///< the word of --framework for the program
   std::string_view place;      ///< "TrainingArguments", "the launch line", "DeepSpeed's file"
+  bool has_dashes = false;  ///< its parser takes "--micro-batch-size" and not "--micro_batch_size"
 };
 
 /// Adds what follows from several keys, when all are read: strategy, model.

@@ -126,6 +126,16 @@ TEST_CASE("own changes: a launch line gets options", "[sources]") {
                                 "--gradient_checkpointing"}});
 }
 
+// Megatron's argparse takes no underscores.
+TEST_CASE("own changes: options are spelled as the program's parser takes them", "[sources]") {
+  const auto source = source_of_framework({{"framework", "megatron"}, {"batch", "4"}});
+  REQUIRE(source);
+  CHECK(changes_of(*source, {{"batch", "1"}, {"checkpoint", "full"}}) ==
+        std::vector<OwnChange>{{"the launch line",
+                                "--micro-batch-size 1 --recompute-granularity full "
+                                "--recompute-method uniform --recompute-num-layers 1"}});
+}
+
 TEST_CASE("own changes: a framework's class in Python", "[sources]") {
   const auto source =
       source_of_framework({{"framework", "trl-sft"}, {"batch", "4"}, {"checkpoint", "none"}});
