@@ -75,7 +75,8 @@ std::string written_key(const OwnSettings& own, std::string_view key) {
       return std::string(row.own);
     }
   }
-  return own.program->sections.empty() ? added_key(own, key) : std::string();
+  const bool has_sections = !own.program->sections.empty() && own.form != ProgramForm::Kind::line;
+  return has_sections ? std::string() : added_key(own, key);
 }
 
 void add_listed(const OwnSettings& own, const OptionWord& wanted,
