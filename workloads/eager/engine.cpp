@@ -49,7 +49,7 @@ struct RunsLater {
 // qualify.
 bool can_accumulate_in_place(const Tensor& sum) {
   return is_non_overlapping_and_dense(sum.sizes(), sum.strides()) && sum.use_count() == 1 &&
-         sum->storage->use_count() == 1;
+         sum->storage->use_count() == 1 && !sum->takes_no_sum;
 }
 
 void accumulate(Tensor& sum, Tensor& grad, bool is_dtensor) {

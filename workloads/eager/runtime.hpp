@@ -243,6 +243,10 @@ class Runtime {
 
   std::vector<Tensor> workspaces;  ///< never freed before the process ends
 
+  /// What a library keeps for the rest of the process, by a name of its choice; undefined until the
+  /// caller puts it there.
+  Tensor& kept(std::string_view name) { return kept_[std::string(name)]; }
+
   // --- where we are: for reports only -------------------------------------------------------
 
   const char* op = "";       ///< innermost operator that was named
@@ -317,6 +321,7 @@ class Runtime {
   bool has_lt_workspace_[2][2] = {};
   boost::unordered_flat_map<SiteKey, StackId, SiteHash> sites_;
   std::vector<std::string> module_paths_;
+  boost::unordered_flat_map<std::string, Tensor> kept_;
   boost::unordered_flat_map<std::string, std::uint32_t> module_ids_;
 };
 

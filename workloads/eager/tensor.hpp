@@ -114,6 +114,7 @@ struct TensorImpl : RefCounted {
   Tensor base;                        ///< of a view: its base tensor (DifferentiableViewMeta)
   Tensor grad;                        ///< .grad of a leaf
   const DTensorSpec* spec = nullptr;  ///< of a parameter that is a DTensor; its owner keeps it
+  bool takes_no_sum = false;          ///< a gradient to which autograd adds no other in place
   bool is_target = false;             ///< of a parameter: an optimizer of matrices takes it
 
   static void destroy(TensorImpl* impl);

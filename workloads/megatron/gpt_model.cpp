@@ -15,6 +15,7 @@
 #include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/layers.hpp"
 #include "workloads/megatron/transformer_block.hpp"
+#include "workloads/megatron/transformer_engine/cross_entropy.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
@@ -24,11 +25,14 @@ using models::Inputs;
 using models::Outputs;
 using nn::ModelContext;
 using nn::Module;
-using ColumnBias = ColumnParallelLinear::Bias;
 
 /// Of the group of ranks among which this one's experts are spread.
 MoeLoad load_of_rank(const TrainingPlan& plan, const Config& config) {
   return load_of_group(plan.moe_load, config.experts, expert_data_group(plan.parallel).rank);
+}
+
+Release engine_release(const TrainingPlan& plan) {
+  return release_of(plan.versions.transformer_engine);
 }
 
 class Gpt : public models::LanguageModel {
@@ -37,7 +41,7 @@ class Gpt : public models::LanguageModel {
       : LanguageModel(context),
         config_(std::move(config)),
         tp_(context.runtime, context.plan.parallel),
-        cp_(context.runtime, context.plan.parallel),
+        cp_(context.runtime, context.plan.parallel, engine_release(context.plan)),
         experts_(context.runtime, context.plan.parallel, load_of_rank(context.plan, config_)),
         shared_{config_, tp_, cp_, experts_} {
     make_modules(stage);
@@ -47,7 +51,7 @@ class Gpt : public models::LanguageModel {
       : LanguageModel(&parent, std::move(name)),
         config_(std::move(config)),
         tp_(runtime(), context().plan.parallel),
-        cp_(runtime(), context().plan.parallel),
+        cp_(runtime(), context().plan.parallel, engine_release(context().plan)),
         experts_(runtime(), context().plan.parallel, load_of_rank(context().plan, config_)),
         shared_{config_, tp_, cp_, experts_} {
     make_modules(stage);
@@ -113,7 +117,7 @@ class Gpt : public models::LanguageModel {
       head_.emplace(this, "output_layer", tp_,
                     ColumnParallelLinear::SharedWeight{embedding_->word_weight()});
     } else {
-      head_.emplace(this, "output_layer", tp_, config_.hidden, rows, ColumnBias::none);
+      head_.emplace(this, "output_layer", tp_, config_.hidden, rows, SplitBias::none);
     }
   }
 
@@ -179,7 +183,10 @@ class Gpt : public models::LanguageModel {
   // compute_language_model_loss.
   Tensor language_model_loss(const Tensor& labels_in, const Tensor& logits) {
     const Tensor labels = eager::contiguous(eager::transpose(labels_in, 0, 1));
-    Tensor loss = vocab_parallel_cross_entropy(tp_, logits, labels);
+    Tensor loss =
+        context().plan.parallel.megatron.te_cross_entropy
+            ? engine_cross_entropy(tp_.group(), logits, labels, engine_release(context().plan))
+            : vocab_parallel_cross_entropy(tp_, logits, labels);
     loss = eager::contiguous(eager::transpose(loss, 0, 1));
     return loss;
   }
@@ -220,7 +227,9 @@ std::unique_ptr<models::LanguageModel> make_gpt(nn::Module& parent, std::string 
 }
 
 bool has_partial_gradient(const nn::NamedTensor& parameter) {
-  return parameter.layer == nn::LayerKind::norm || parameter.name.ends_with("linear_proj.bias") ||
+  return parameter.layer == nn::LayerKind::norm ||
+         parameter.name.find("layer_norm_") != std::string::npos ||
+         parameter.name.ends_with("linear_proj.bias") ||
          parameter.name.ends_with("linear_fc2.bias") || parameter.name.ends_with("router.weight");
 }
 

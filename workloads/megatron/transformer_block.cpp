@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "workloads/megatron/layers/engine.hpp"
 #include "workloads/nn/checkpoint.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -19,14 +20,25 @@ TransformerBlock::TransformerBlock(nn::Module* parent, const LayerContext& share
 
 Tensor TransformerBlock::operator()(Tensor hidden_states, const Tensor& frequencies) const {
   const nn::InModule scope(*this);
-  if (hidden_states->base.defined()) {  // make_viewless_tensor: a short-lived placeholder
-    const Tensor place = eager::empty(runtime(), {1}, hidden_states.dtype());
+  if (hidden_states->base.defined()) {
+    make_viewless(hidden_states);
   }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const TransformerLayer& layer = blocks_[i];
     hidden_states = run(layer, i, hidden_states, frequencies);
   }
-  return final_layernorm_ ? (*final_layernorm_)(hidden_states) : hidden_states;
+  if (final_layernorm_) {
+    hidden_states = (*final_layernorm_)(hidden_states);
+    if (uses_engine(context())) {  // whose norm returns a view
+      make_viewless(hidden_states);
+    }
+  }
+  return hidden_states;
+}
+
+// make_viewless_tensor: a short-lived placeholder.
+void TransformerBlock::make_viewless(const Tensor& states) const {
+  const Tensor place = eager::empty(runtime(), {1}, states.dtype());
 }
 
 Tensor TransformerBlock::run(const TransformerLayer& layer, std::size_t index,

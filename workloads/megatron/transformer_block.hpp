@@ -20,6 +20,8 @@ class TransformerBlock : public nn::Module {
   Tensor operator()(Tensor hidden_states, const Tensor& frequencies) const;
 
  private:
+  void make_viewless(const Tensor& states) const;
+
   // _checkpointed_forward: tensor_parallel.checkpoint, which is reentrant.
   [[nodiscard]] Tensor run(const TransformerLayer& layer, std::size_t index,
                            const Tensor& hidden_states, const Tensor& frequencies) const;

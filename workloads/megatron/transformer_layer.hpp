@@ -25,9 +25,9 @@ class TransformerLayer : public nn::Module {
   [[nodiscard]] Tensor add(const WithBias& x, const Tensor& residual) const;
 
   double dropout_;
-  Norm input_layernorm_;
+  std::unique_ptr<Norm> input_layernorm_;
   SelfAttention self_attention_;
-  Norm pre_mlp_layernorm_;
+  std::unique_ptr<Norm> pre_mlp_layernorm_;
   std::unique_ptr<FeedForward> mlp_;
 };
 

@@ -19,8 +19,17 @@ enum class MuonTp : std::uint8_t {
   distributed  ///< its own part, with Gram matrices summed over the ranks
 };
 
+/// Whose layers the model is made of (--transformer-impl).
+enum class MegatronLayers : std::uint8_t {
+  local,              ///< Megatron-Core's own
+  transformer_engine  ///< NVIDIA's library, what Megatron-LM takes unless told otherwise
+};
+
 /// Options of Megatron-Core's DistributedDataParallel, layers and Muon.
 struct Megatron {
+  MegatronLayers layers = MegatronLayers::local;  ///< --transformer-impl
+  /// --cross-entropy-loss-fusion with --cross-entropy-fusion-impl te.
+  bool te_cross_entropy = false;
   bool overlap_grad_reduce = false;   ///< --overlap-grad-reduce
   bool overlap_param_gather = false;  ///< --overlap-param-gather
   /// --accumulate-allreduce-grads-in-fp32, which bf16 switches on (arguments.py: validate_args).

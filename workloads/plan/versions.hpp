@@ -12,6 +12,7 @@ struct Versions {
   std::string torch{kNewestTorch};
   std::string transformers{kNewestTransformers};
   std::string deepspeed = "0.19";
+  std::string transformer_engine = "2.20";
   std::string torchtitan = "0.0";  ///< the published code; --framework torchtitan: 0.3
 };
 

@@ -223,7 +223,8 @@ TEST_CASE("loops: Megatron-Core's Muon on tensor- and pipeline-parallel ranks", 
   }));
   const std::string plan =
       options +
-      " --framework megatron --optimizer muon --batch 2 --seq 256 --checkpoint full --wgrad-fusion "
+      " --framework megatron --transformer-impl local --optimizer muon --batch 2 --seq 256 "
+      "--checkpoint full --wgrad-fusion "
       "false --rope-fusion false --vocab-divisor 1 --gpu h100-80 --steps 3";
   CAPTURE(recording);
   CHECK(different_in_optimizer(recording, plan, rank) == 0);

@@ -99,7 +99,8 @@ TEST_CASE("megatron muon: peaks are those of recordings", "[megatron]") {
   const auto peak = [](const std::string& more) {
     TrainingPlan plan = test::plan_of_words(
         "framework=megatron torch=2.15 batch=2 seq=1024 checkpoint=full optimizer=muon "
-        "vocab-divisor=1 wgrad-fusion=false rope-fusion=false gpu=h100-80 grad-clip=1 steps=3 " +
+        "transformer-impl=local vocab-divisor=1 wgrad-fusion=false rope-fusion=false gpu=h100-80 "
+        "grad-clip=1 steps=3 " +
         more);
     plan.model = {"llama", "test",
                   LlamaConfig{.vocab_size = 50304,

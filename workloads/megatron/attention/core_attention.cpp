@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "workloads/megatron/layers/engine.hpp"
 #include "workloads/megatron/layers/fused_ops.hpp"
 #include "workloads/nn/layers.hpp"
 
@@ -9,6 +10,13 @@ namespace highwater::megatron {
 namespace {
 
 using eager::Scoped;
+
+/// [s, b, heads, d] as [b, heads, s, d]. Transformer Engine makes [b, s, heads, d] contiguous
+/// before (FlashAttention.forward of 2.20, backends.py).
+Tensor heads_first(const Tensor& states, bool is_engine) {
+  return is_engine ? eager::transpose(eager::contiguous(eager::transpose(states, 0, 1)), 1, 2)
+                   : eager::permute(states, {1, 2, 0, 3});
+}
 
 }  // namespace
 
@@ -49,11 +57,10 @@ FlashCore::FlashCore(nn::ModelContext& context, const LayerContext& shared)
 Tensor FlashCore::operator()(const QueryKeyValue& in) const {
   const Scoped<std::optional<SdpaBackend>> backend(context_.runtime.sdpa_backend,
                                                    SdpaBackend::flash);
-  const auto heads_first = [](const Tensor& states) {
-    return eager::permute(states, {1, 2, 0, 3});
-  };
+  const bool is_engine = uses_engine(context_);
   Tensor out = eager::scaled_dot_product_attention(
-      heads_first(in.query), heads_first(in.key), heads_first(in.value), {},
+      heads_first(in.query, is_engine), heads_first(in.key, is_engine),
+      heads_first(in.value, is_engine), {},
       {.dropout = context_.training ? dropout_ : 0.0,
        .is_causal = true,
        .enable_gqa = in.query.size(2) != in.key.size(2)});

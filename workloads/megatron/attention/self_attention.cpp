@@ -3,29 +3,24 @@
 #include <vector>
 
 #include "workloads/megatron/attention/rotary.hpp"
+#include "workloads/megatron/layers/engine.hpp"
 #include "workloads/megatron/layers/fused_ops.hpp"
+#include "workloads/megatron/transformer_engine/attention.hpp"
 #include "workloads/nn/checkpoint.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
-namespace {
-
-using ColumnBias = ColumnParallelLinear::Bias;
-
-}  // namespace
-
 SelfAttention::SelfAttention(nn::Module* parent, const LayerContext& shared)
     : Module(parent, "self_attention"),
       shared_(shared),
       head_dim_(shared.config.head_dim),
       groups_(shared.config.kv_heads / shared.tp.size()),
       per_group_(shared.config.heads / shared.config.kv_heads),
-      linear_proj_(this, "linear_proj", shared.tp, shared.config.heads * head_dim_,
-                   shared.config.hidden, nn::bias_if(shared.config.linear_bias)),
-      linear_qkv_(this, "linear_qkv", shared.tp, shared.config.hidden,
-                  (shared.config.heads + 2 * shared.config.kv_heads) * head_dim_,
-                  shared.config.qkv_bias ? ColumnBias::added : ColumnBias::none) {}
+      linear_proj_(make_last_linear(this, "linear_proj", shared, shared.config.heads * head_dim_)),
+      linear_qkv_(make_first_linear(this, "linear_qkv", shared,
+                                    (shared.config.heads + 2 * shared.config.kv_heads) * head_dim_,
+                                    shared.config.qkv_bias ? SplitBias::added : SplitBias::none)) {}
 
 WithBias SelfAttention::operator()(Tensor hidden_states, const Tensor& frequencies) const {
   const nn::InModule scope(*this);
@@ -37,7 +32,7 @@ WithBias SelfAttention::operator()(Tensor hidden_states, const Tensor& frequenci
     states.key = embed_positions(states.key, frequencies);
   }
   Tensor mixed = core_attention(states);
-  WithBias result = linear_proj_(mixed);
+  WithBias result = (*linear_proj_)(mixed);
   eager::end_of_frame(split_up.query, split_up.key, split_up.value, states.query, states.key,
                       states.value, mixed);
   return result;
@@ -49,7 +44,7 @@ Tensor SelfAttention::embed_positions(const Tensor& states, const Tensor& freque
 }
 
 QueryKeyValue SelfAttention::split(const Tensor& hidden_states) const {
-  const Tensor mixed = linear_qkv_(hidden_states).output;
+  const Tensor mixed = (*linear_qkv_)(hidden_states).output;
   const std::int64_t s = mixed.size(0);
   const std::int64_t b = mixed.size(1);
   const Tensor by_group = eager::view(mixed, {s, b, groups_, (per_group_ + 2) * head_dim_});
@@ -59,13 +54,24 @@ QueryKeyValue SelfAttention::split(const Tensor& hidden_states) const {
 }
 
 Tensor SelfAttention::run_core(const QueryKeyValue& states) const {
+  const double dropout =
+      context().training ? context().dropout(shared_.config.attention_dropout) : 0.0;
   if (shared_.cp.size() > 1) {
-    const double dropout = context().dropout(shared_.config.attention_dropout);
-    return shared_.cp.attend(states.query, states.key, states.value,
-                             context().training ? dropout : 0.0);
+    return shared_.cp.attend(states.query, states.key, states.value, dropout);
+  }
+  if (takes_cudnn()) {
+    return fused_attention(states.query, states.key, states.value, dropout);
   }
   return context().is_eager() ? UnfusedCore(context(), shared_)(states)
                               : FlashCore(context(), shared_)(states);
+}
+
+// get_attention_backend: cuDNN's is preferred from compute capability 9.0 on, the package
+// flash-attn before it.
+bool SelfAttention::takes_cudnn() const {
+  const Attention asked = context().plan.attention;
+  const bool is_own_choice = asked == Attention::sdpa && runtime().gpu.major >= 9;
+  return uses_engine(context()) && (asked == Attention::sdpa_cudnn || is_own_choice);
 }
 
 Tensor SelfAttention::core_attention(const QueryKeyValue& states) const {

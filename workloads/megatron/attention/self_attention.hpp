@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "workloads/megatron/attention/core_attention.hpp"
 #include "workloads/megatron/layers/layer_context.hpp"
@@ -24,6 +25,8 @@ class SelfAttention : public nn::Module {
 
   [[nodiscard]] Tensor run_core(const QueryKeyValue& states) const;
 
+  [[nodiscard]] bool takes_cudnn() const;
+
   // recompute_granularity selective, recompute_modules core_attn.
   [[nodiscard]] Tensor core_attention(const QueryKeyValue& states) const;
 
@@ -31,8 +34,8 @@ class SelfAttention : public nn::Module {
   std::int64_t head_dim_;
   std::int64_t groups_;
   std::int64_t per_group_;
-  RowParallelLinear linear_proj_;
-  ColumnParallelLinear linear_qkv_;
+  std::unique_ptr<SplitLinear> linear_proj_;
+  std::unique_ptr<SplitLinear> linear_qkv_;
 };
 
 }  // namespace highwater::megatron

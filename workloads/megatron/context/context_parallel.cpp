@@ -8,10 +8,12 @@ namespace highwater::megatron {
 
 using eager::Tensor;
 
-ContextParallelGroup::ContextParallelGroup(eager::Runtime& runtime, const Parallelism& plan)
+ContextParallelGroup::ContextParallelGroup(eager::Runtime& runtime, const Parallelism& plan,
+                                           Release release)
     : group_(runtime, plan.cp, plan.cp > 1 ? plan.backend : CommBackend::fake),
       rank_(rank_place(plan).cp),
       kind_(plan.cp_kind),
+      keeps_result_of_heads_(release >= Release{2, 8}),
       main_stream_(runtime.stream) {
   side_stream_ = plan.cp > 1 ? runtime.make_stream() : main_stream_;
 }

@@ -8,6 +8,7 @@
 // kernel here and allocate only their result.
 #pragma once
 
+#include "traces/release.hpp"
 #include "workloads/distributed/process_group.hpp"
 #include "workloads/plan/parallel_kinds.hpp"
 
@@ -20,13 +21,18 @@ namespace highwater::megatron {
 /// The ranks that share each sequence, as this rank sees them.
 class ContextParallelGroup {
  public:
-  ContextParallelGroup(eager::Runtime& runtime, const Parallelism& plan);
+  /// `release` of Transformer Engine.
+  ContextParallelGroup(eager::Runtime& runtime, const Parallelism& plan, Release release);
 
   [[nodiscard]] int size() const { return group_.size(); }
 
   [[nodiscard]] int rank() const { return rank_; }
 
   [[nodiscard]] dist::ProcessGroup& group() { return group_; }
+
+  /// Whether an exchange of heads keeps attention's result as it was before it was sent, beside the
+  /// one that the next layer keeps. Since 2.8: backward sends the gradient alone.
+  [[nodiscard]] bool keeps_result_of_heads() const { return keeps_result_of_heads_; }
 
   /// What attention allocates in one of its two streams: the main one and cp_stream.
   [[nodiscard]] StreamId stream_of(int step) const;
@@ -49,6 +55,7 @@ class ContextParallelGroup {
   dist::ProcessGroup group_;
   int rank_;
   ContextParallel kind_;
+  bool keeps_result_of_heads_;
   StreamId main_stream_;
   StreamId side_stream_;
   eager::Tensor ids_before_;

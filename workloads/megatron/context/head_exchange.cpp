@@ -97,8 +97,7 @@ struct ExchangeBackward {
     const Tensor key = node.unpack(1);
     const Tensor value = node.unpack(2);
     HeadExchange exchange(*cp);
-    TensorList of_result =
-        exchange.before({with_batch(node.unpack(3), query), with_batch(grads[0], query)});
+    TensorList of_result = exchange.before(sent(node.unpack(3), grads[0], query));
     TensorList of_input;
     for (const Tensor* operand : {&query, &key, &value}) {
       of_input.push_back(eager::empty_like(*operand));
@@ -109,11 +108,21 @@ struct ExchangeBackward {
     for (std::size_t i = 0; i < result.size(); ++i) {
       of_input[i] = with_batch(result[i], query);
     }
-    eager::end_of_frame(of_result[0], of_result[1]);
+    for (Tensor& tensor : of_result) {
+      tensor.reset();
+    }
     return of_input;
   }
 
  private:
+  [[nodiscard]] TensorList sent(const Tensor& saved, const Tensor& gradient,
+                                const Tensor& query) const {
+    if (cp->keeps_result_of_heads()) {
+      return {with_batch(gradient, query)};
+    }
+    return {with_batch(saved, query), with_batch(gradient, query)};
+  }
+
   static Tensor with_batch(const Tensor& flat, const Tensor& query) {
     const std::int64_t batch = query.size(0);
     Tensor view = eager::alias(flat);
@@ -146,14 +155,17 @@ Tensor exchange_attention(ContextParallelGroup& cp, const FlashOperands& in) {
     const std::int64_t length = operands[0].size(1);
     step = flash_step(operands[0], operands[1], {.query = length, .key = length}, in.dropout);
     out = exchange.after({step.out})[0];
-    step.out.reset();
   }
   eager::finish_node(node, out, ExchangeBackward{&cp});
   if (node) {
     for (const Tensor& operand : operands) {
       node->save(operand);
     }
-    node->save_output(out);
+    if (cp.keeps_result_of_heads()) {
+      node->save(step.out);
+    } else {
+      node->save_output(out);
+    }
     node->save(step.logsumexp);
     node->save(step.rng_state);
   }

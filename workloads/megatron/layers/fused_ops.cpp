@@ -31,8 +31,9 @@ Tensor bias_gelu(const Tensor& input, const Tensor& bias) {
     node->save(input);
     node->save(bias);
   }
-  eager::finish_node(node, output, [](Node& own, TensorList&) {
+  eager::finish_node(node, output, [](Node& own, TensorList& grads) {
     const Tensor gradient = fresh_like("bias_gelu_back", own.unpack(0));
+    grads[0].reset();                       // with the function's arguments
     return TensorList{gradient, gradient};  // the engine sums the bias's
   });
   return output;
@@ -79,7 +80,9 @@ Tensor bias_dropout_add(const Tensor& x, const Tensor& bias, const Tensor& resid
   eager::finish_node(node, output, [](Node& own, TensorList& grads) {
     const Tensor kept = own.unpack(0);
     Tensor gradient = kept.defined() ? fresh_like("bias_dropout_add_back", grads[0]) : grads[0];
-    Tensor of_bias = own.needs(1) ? eager::sum(gradient, {0, 1}, eager::KeepDim::no) : Tensor{};
+    Tensor of_bias = own.needs(1) ? fresh("bias_dropout_add_back", gradient, {gradient.size(-1)},
+                                          gradient.dtype())
+                                  : Tensor{};
     return TensorList{std::move(gradient), std::move(of_bias), grads[0]};
   });
   return output;

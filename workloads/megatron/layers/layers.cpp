@@ -14,7 +14,7 @@ struct LinearMode {
 };
 
 // LinearWithGradAccumulationAndAsyncCommunication.backward. Even if the weight's gradient is
-// accumulated in place, a block of the weight's shape is allocated, which DDP's hook discards.
+// accumulated in place, a gradient of the weight's shape is returned, which DDP's hook discards.
 struct LinearBackward {
   TensorParallel* tp;
   LinearMode mode;
@@ -57,9 +57,8 @@ struct LinearBackward {
 
   [[nodiscard]] Tensor weight_gradient(const Tensor& weight, const Tensor& grad_output,
                                        const Tensor& total_input) const {
-    return tp->fuses_weight_gradients()
-               ? eager::empty(weight.runtime(), weight.sizes(), total_input.dtype())
-               : eager::matmul(eager::t(grad_output), total_input);
+    return tp->fuses_weight_gradients() ? tp->stand_in_gradient(weight)
+                                        : eager::matmul(eager::t(grad_output), total_input);
   }
 };
 
@@ -128,31 +127,31 @@ Tensor local_ids(const Tensor& ids) {
 }  // namespace
 
 ColumnParallelLinear::ColumnParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp,
-                                           std::int64_t in, std::int64_t out, Bias bias)
-    : Module(parent, std::move(name)), tp_(tp), bias_kind_(bias) {
+                                           std::int64_t in, std::int64_t out, SplitBias bias)
+    : SplitLinear(parent, std::move(name)), tp_(tp), bias_kind_(bias) {
   const nn::InModule scope(*this);
   weight_ = make_parameter("weight", {out / tp.size(), in});
-  if (bias != Bias::none) {
+  if (bias != SplitBias::none) {
     bias_ = make_parameter("bias", {out / tp.size()});
   }
 }
 
 ColumnParallelLinear::ColumnParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp,
                                            SharedWeight shared)
-    : Module(parent, std::move(name)), tp_(tp), weight_(std::move(shared.weight)) {}
+    : SplitLinear(parent, std::move(name)), tp_(tp), weight_(std::move(shared.weight)) {}
 
 WithBias ColumnParallelLinear::operator()(Tensor input) const {
   const nn::InModule scope(*this);
   const LinearMode mode{.all_reduces = tp_.size() > 1 && !tp_.splits_sequence(),
                         .splits_sequence = tp_.splits_sequence()};
-  const bool skips = bias_kind_ == Bias::skipped;
+  const bool skips = bias_kind_ == SplitBias::skipped;
   Tensor output = split_linear(tp_, input, weight_, skips ? Tensor{} : bias_, mode);
   return {std::move(output), skips ? bias_ : Tensor{}};
 }
 
 RowParallelLinear::RowParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp,
                                      std::int64_t in, std::int64_t out, nn::Bias bias)
-    : Module(parent, std::move(name)), tp_(tp) {
+    : SplitLinear(parent, std::move(name)), tp_(tp) {
   const nn::InModule scope(*this);
   weight_ = make_parameter("weight", {out, in / tp.size()});
   if (bias == nn::Bias::present) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "workloads/megatron/layers/tensor_parallel.hpp"
 #include "workloads/nn/layers.hpp"
@@ -16,13 +17,22 @@ struct WithBias {
   Tensor bias;
 };
 
-/// ColumnParallelLinear without gathering: every rank has out / size columns of the result.
-class ColumnParallelLinear : public nn::Module {
- public:
-  enum class Bias : std::uint8_t { none, added, skipped };
+/// Whether a layer has a bias, and who adds it.
+enum class SplitBias : std::uint8_t { none, added, skipped };
 
+/// A linear layer of which every rank has a part.
+class SplitLinear : public nn::Module {
+ public:
+  using Module::Module;
+
+  virtual WithBias operator()(Tensor input) const = 0;
+};
+
+/// ColumnParallelLinear without gathering: every rank has out / size columns of the result.
+class ColumnParallelLinear : public SplitLinear {
+ public:
   ColumnParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp, std::int64_t in,
-                       std::int64_t out, Bias bias);
+                       std::int64_t out, SplitBias bias);
 
   /// With a given `weight`: a tied head, which has none of its own.
   struct SharedWeight {
@@ -32,25 +42,22 @@ class ColumnParallelLinear : public nn::Module {
   ColumnParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp,
                        SharedWeight shared);
 
-  WithBias operator()(Tensor input) const;
+  WithBias operator()(Tensor input) const override;
 
  private:
   TensorParallel& tp_;
-  Bias bias_kind_ = Bias::none;
+  SplitBias bias_kind_ = SplitBias::none;
   Tensor weight_;
   Tensor bias_;
 };
 
 /// RowParallelLinear of split input; its bias is always the caller's to add.
-class RowParallelLinear : public nn::Module {
+class RowParallelLinear : public SplitLinear {
  public:
   RowParallelLinear(nn::Module* parent, std::string name, TensorParallel& tp, std::int64_t in,
                     std::int64_t out, nn::Bias bias);
 
-  WithBias operator()(Tensor input) const;
-
-  /// The bias, whose gradient sequence parallelism leaves partial on every rank.
-  [[nodiscard]] const Tensor& bias() const { return bias_; }
+  WithBias operator()(Tensor input) const override;
 
  private:
   TensorParallel& tp_;

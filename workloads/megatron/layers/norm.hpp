@@ -1,5 +1,5 @@
 // Norms of Megatron-Core's layers, and where parameters of torch.nn's own layers are created.
-// Source: core/fusions/fused_layer_norm.py of 0.16.1.
+// Source: core/fusions/fused_layer_norm.py and core/extensions/transformer_engine.py of 0.16.1.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ class OnHost {
   eager::Scoped<DType> dtype_;
 };
 
-/// FusedLayerNorm, or RMSNorm of Transformer Engine.
+/// FusedLayerNorm, or RMSNorm of Transformer Engine; with --transformer-impl transformer-engine its
+/// TENorm, which is made on the device.
 class Norm : public nn::Module {
  public:
   Norm(nn::Module* parent, std::string name, const Config& config);
@@ -31,6 +32,7 @@ class Norm : public nn::Module {
 
  private:
   bool rms_;
+  bool is_engine_;
   Tensor weight_;
   Tensor bias_;
 };

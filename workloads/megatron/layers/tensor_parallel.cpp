@@ -25,7 +25,30 @@ eager::BackwardFunction gather_in_backward(TensorParallel& tp) {
 TensorParallel::TensorParallel(eager::Runtime& runtime, const Parallelism& plan)
     : group_(runtime, plan.tp, plan.backend),
       splits_sequence_(plan.sequence_parallel && plan.tp > 1),
-      fuses_weight_gradients_(plan.megatron.wgrad_fusion) {}
+      fuses_weight_gradients_(plan.megatron.wgrad_fusion),
+      sums_in_fp32_(plan.megatron.fp32_grads),
+      keeps_stand_ins_(plan.megatron.layers == MegatronLayers::transformer_engine) {}
+
+Tensor TensorParallel::stand_in_gradient(const Tensor& weight) {
+  eager::Runtime& runtime = group_.runtime();
+  const auto make = [&] {
+    const eager::OpScope op(runtime, "get_dummy_wgrad");
+    return eager::empty(runtime, weight.sizes(), weight.dtype());
+  };
+  if (!keeps_stand_ins_) {
+    return make();
+  }
+  std::string name = "get_dummy_wgrad " + std::string(to_string(weight.dtype()));
+  for (const std::int64_t size : weight.sizes()) {
+    name += " " + std::to_string(size);
+  }
+  Tensor& kept = runtime.kept(name);
+  if (!kept.defined()) {
+    kept = make();
+    runtime.categorize(kept, Category::workspace);
+  }
+  return eager::alias(kept);
+}
 
 Tensor TensorParallel::global_buffer(const Dims& sizes, DType dtype) {
   auto found = std::ranges::find(buffers_, dtype, &Tensor::dtype);

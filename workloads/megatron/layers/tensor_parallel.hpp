@@ -33,6 +33,18 @@ class TensorParallel {
   /// config.gradient_accumulation_fusion.
   [[nodiscard]] bool fuses_weight_gradients() const { return fuses_weight_gradients_; }
 
+  /// The type in which a product makes gradients of `weight`: that of DDP's buffer if it adds to
+  /// it.
+  [[nodiscard]] DType gradient_dtype(const Tensor& weight) const {
+    return fuses_weight_gradients_ && sums_in_fp32_ ? DType::fp32 : weight.dtype();
+  }
+
+  /// What backward returns in place of a gradient of `weight` that was added to DDP's buffer.
+  /// Megatron-Core allocates a block of the weight's shape each time; where Transformer Engine is
+  /// installed, its get_dummy_wgrad() keeps one for each shape and type
+  /// (module/base.py of 2.20; core/tensor_parallel/layers.py).
+  Tensor stand_in_gradient(const Tensor& weight);
+
   /// A view of the global memory buffer "mpu" of this type; a larger request replaces the buffer;
   /// the new one is allocated before the old one is freed.
   Tensor global_buffer(const Dims& sizes, DType dtype);
@@ -44,6 +56,8 @@ class TensorParallel {
   dist::ProcessGroup group_;
   bool splits_sequence_;
   bool fuses_weight_gradients_;
+  bool sums_in_fp32_;
+  bool keeps_stand_ins_;
   std::vector<Tensor> buffers_;  ///< one of each type
 };
 

@@ -50,6 +50,11 @@ bool shards_fp16_by_accelerate(const TrainingPlan& plan) {
   return runs_accelerate(plan.framework) && is_sharded && plan.precision == Precision::amp_fp16;
 }
 
+bool takes_engine(const TrainingPlan& plan) {
+  return plan.framework == Framework::megatron && plan.attention != Attention::eager &&
+         !has_field(plan.model.config, FieldRole::experts);
+}
+
 bool runs_over_grid(const TrainingPlan& plan) {
   return splits_over_grid(plan.parallel);
 }
@@ -290,6 +295,9 @@ constexpr std::array kImpliedDefaults{
                      return plan.framework == Framework::torchtune && is_fsdp2(plan.parallel);
                    },
                    "all"},
+    // Megatron-LM arguments.py --transformer-impl. A mixture's layers are simulated without
+    // Transformer Engine, as is attention that is written out.
+    ImpliedDefault{"transformer-impl", takes_engine, "transformer-engine"},
     // transformers' own choice for classes without SDPA.
     ImpliedDefault{"attention", [](const TrainingPlan& plan) { return !supports_sdpa(plan); },
                    "eager"},

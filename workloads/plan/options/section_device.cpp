@@ -124,6 +124,12 @@ std::span<const Option> device_options() {
       Option{"deepspeed", "V", memory, rare, "DeepSpeed release: 0.16 or before, or newer",
              "Highwater's choice: the newest release that is known",
              release<OfVersions<&Versions::deepspeed>>()},
+      Option{"transformer-engine", "V", memory, rare,
+             "Transformer Engine release: before 2.18, 2.18, or newer",
+             "Highwater's choice: the newest release that was recorded",
+             release<OfVersions<&Versions::transformer_engine>>()}
+          .and_more("its cross entropy makes the gradient in the logits, in an fp32 copy, or in a "
+                    "copy of their type"),
       Option{"torchtitan", "V", memory, rare,
              "torchtitan release: 0.0, the code of January 2025, or newer, which is 0.3",
              "the code of the published figures; with --framework torchtitan 0.3",

@@ -18,6 +18,17 @@ constexpr std::string_view kMuonArguments =
     "Megatron-LM (August 2026) arguments.py --muon-tp-mode, --muon-no-split-qkv, --muon-nesterov";
 
 constexpr std::array kMegatronRows{
+    Option{"transformer-impl", "W", model_parallel, rare,
+           "local, transformer-engine: whose layers Megatron's model is made of",
+           "Megatron-LM arguments.py --transformer-impl",
+           word<OfMegatron<&Megatron::layers>, kMegatronLayers>()}
+        .and_more(
+            "Transformer Engine 2.20's norms, linear layers and attention, or the layers that "
+            "Megatron-Core has without it"),
+    Option{"te-cross-entropy", "", model_parallel, rare,
+           "Megatron's loss is Transformer Engine's kernel",
+           "Megatron-LM arguments.py --cross-entropy-loss-fusion, --cross-entropy-fusion-impl te",
+           flag<OfMegatron<&Megatron::te_cross_entropy>>()},
     Option{"overlap-grad-reduce", "", model_parallel, rare,
            "Megatron reduces gradient buckets during the backward", kDdpConfig,
            flag<OfMegatron<&Megatron::overlap_grad_reduce>>()},

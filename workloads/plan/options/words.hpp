@@ -124,6 +124,9 @@ inline constexpr std::array kTensorParallels{
     Word{"megatron", TensorParallel::megatron},    Word{"colossalai", TensorParallel::colossalai},
     Word{"dtensor", TensorParallel::dtensor},      Word{"2d", TensorParallel::colossalai_2d},
     Word{"2.5d", TensorParallel::colossalai_2p5d}, Word{"3d", TensorParallel::colossalai_3d}};
+inline constexpr std::array kMegatronLayers{
+    Word{"local", MegatronLayers::local},
+    Word{"transformer-engine", MegatronLayers::transformer_engine}};
 inline constexpr std::array kMuonTps{Word{"blockwise", MuonTp::blockwise},
                                      Word{"duplicated", MuonTp::duplicated},
                                      Word{"distributed", MuonTp::distributed}};

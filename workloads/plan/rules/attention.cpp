@@ -23,6 +23,12 @@ bool lacks_wide_flash_backward(const PlanFacts& f) {
   return f.plan->training && is_wide && gpu.major == 8 && gpu.minor >= 6;
 }
 
+/// Megatron-Core's own choice is never PyTorch's: the package flash-attn, or cuDNN.
+bool takes_flash(const PlanFacts& f) {
+  return is_attention(f, Attention::sdpa_flash) ||
+         (runs_megatron(f) && is_attention(f, Attention::sdpa));
+}
+
 constexpr std::array kAttentionRules{
     Rule{[](const PlanFacts& f) {
            return is_attention(f, Attention::flex) != is_recent_torchtitan(*f.plan);
@@ -52,9 +58,7 @@ constexpr std::array kAttentionRules{
          },
          "attention sdpa-cudnn: the kernel supports only bf16 and fp16; use another precision or "
          "attention sdpa-efficient"},
-    Rule{[](const PlanFacts& f) {
-           return is_attention(f, Attention::sdpa_flash) && f.shape.head_dim > 256;
-         },
+    Rule{[](const PlanFacts& f) { return takes_flash(f) && f.shape.head_dim > 256; },
          "attention sdpa-flash: a head dimension of {head_dim} is too large for the kernel (at "
          "most 256); use attention sdpa-efficient"},
     Rule{[](const PlanFacts& f) {
@@ -64,22 +68,18 @@ constexpr std::array kAttentionRules{
          "attention sdpa-cudnn: a head dimension of {head_dim} is too large for the kernel (at "
          "most 128; 256 on Hopper and Blackwell since PyTorch 2.15); use attention sdpa"},
     Rule{[](const PlanFacts& f) {
-           return (is_attention(f, Attention::sdpa_flash) ||
-                   is_attention(f, Attention::sdpa_cudnn)) &&
+           return (takes_flash(f) || is_attention(f, Attention::sdpa_cudnn)) &&
                   f.plan->gpu.major < 8;
          },
          "attention {attention}: it needs compute capability 8.0, but {gpu} has {capability}; use "
          "attention sdpa-efficient or another GPU"},
     Rule{[](const PlanFacts& f) {
-           return (is_attention(f, Attention::sdpa_flash) ||
-                   is_attention(f, Attention::sdpa_efficient)) &&
+           return (takes_flash(f) || is_attention(f, Attention::sdpa_efficient)) &&
                   f.plan->gpu.major >= 10 && torch_is_before(f, {2, 7});
          },
          "attention {attention}: PyTorch builds this kernel for {gpu} since 2.7; give --torch 2.7, "
          "or use attention sdpa"},
-    Rule{[](const PlanFacts& f) {
-           return is_attention(f, Attention::sdpa_flash) && lacks_wide_flash_backward(f);
-         },
+    Rule{[](const PlanFacts& f) { return takes_flash(f) && lacks_wide_flash_backward(f); },
          "attention sdpa-flash: no backward pass of the kernel for a head dimension of {head_dim} "
          "on {gpu}; use attention sdpa-efficient or another GPU"},
     Rule{[](const PlanFacts& f) {

@@ -21,6 +21,10 @@ bool divides_sequences(const PlanFacts& f, int parts) {
                              [parts](std::int64_t length) { return length % parts == 0; });
 }
 
+bool runs_engine(const PlanFacts& f) {
+  return runs_megatron(f) && f.plan->parallel.megatron.layers == MegatronLayers::transformer_engine;
+}
+
 constexpr std::array kPartsOfPretraining{parts::kInit,  parts::kLoss,       parts::kLora,
                                          parts::kCache, parts::kKeptLogits, parts::kMask,
                                          parts::kEval};
@@ -43,6 +47,15 @@ constexpr std::array kMegatronRules{
          },
          "{asked}: only NeMo uses Apex's optimizer; add --framework nemo, or omit {them}",
          parts::kApexOptions},
+    Rule{[](const PlanFacts& f) {
+           return runs_engine(f) && has_field(f.plan->model.config, FieldRole::experts);
+         },
+         "transformer-impl transformer-engine with a mixture of experts: not supported yet by the "
+         "simulation; use transformer-impl local, or record the run (highwater record)"},
+    Rule{[](const PlanFacts& f) { return runs_engine(f) && is_attention(f, Attention::eager); },
+         "transformer-impl transformer-engine with attention eager: Transformer Engine's unfused "
+         "attention is not supported by the simulation; use attention sdpa, or transformer-impl "
+         "local"},
     Rule{
         [](const PlanFacts& f) { return runs_megatron(f) && f.plan->precision == Precision::fp32; },
         "model-code megatron with precision fp32: its fused softmax and flash attention support "

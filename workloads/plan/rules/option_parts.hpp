@@ -112,6 +112,8 @@ inline constexpr std::array kApexOptions{
     Part{kChangedApex<&Apex::contiguous_grads>, "apex-contiguous-grads"}};
 
 inline constexpr std::array kMegatronOptions{
+    Part{kChangedMegatron<&Megatron::layers>, "transformer-impl"},
+    Part{kChangedMegatron<&Megatron::te_cross_entropy>, "te-cross-entropy"},
     Part{kChangedMegatron<&Megatron::overlap_grad_reduce>, "overlap-grad-reduce"},
     Part{kChangedMegatron<&Megatron::overlap_param_gather>, "overlap-param-gather"},
     Part{kChangedMegatron<&Megatron::fp32_grads>, "fp32-grads"},

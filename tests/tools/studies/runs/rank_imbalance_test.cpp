@@ -61,7 +61,8 @@ TEST_CASE("imbalance: none between ranks that need the same", "[ranks]") {
 // 1F1B of two stages has two forwards of the first in flight, one of the last.
 TEST_CASE("imbalance: simulate names the cause", "[ranks]") {
   const std::string pipeline =
-      "simulate --framework megatron --model gpt2 --seq 128 --pp 2 --grad-accum 4 --rank all";
+      "simulate --framework megatron --transformer-impl local --model gpt2 --seq 128 --pp 2 "
+      "--grad-accum 4 --rank all";
   CHECK_THAT(run_line(pipeline).out, Contains("2 forwards in flight beside 1"));
   // What the busier of two ranks has more than the mean, the other one lacks.
   const std::string experts =

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "8"]
 ACCELERATE = ["-m", "accelerate.commands.launch"]
 LLAMA = "--model llama-3.2-1b --batch 2"
-MEGATRON = "--framework megatron --wgrad-fusion false --rope-fusion false --vocab-divisor 1 --batch 2 --seq 1024"
+MEGATRON = "--framework megatron --transformer-impl local --wgrad-fusion false --rope-fusion false --vocab-divisor 1 --batch 2 --seq 1024"
 
 
 @dataclass

@@ -153,7 +153,9 @@ std::optional<std::int64_t> vocabulary_of(const SettingList& all, const DecoderF
   for (const std::string_view key :
        std::array<std::string_view, 3>{"padded_vocab_size", "vocab_size", "override_vocab_size"}) {
     if (const auto words = all.whole(key)) {
-      return words;
+      // training/tokenizer: NullTokenizer adds a word, the end of a document.
+      const bool adds_end = key == "vocab_size" && says(all, "tokenizer_type", "NullTokenizer");
+      return *words + (adds_end ? 1 : 0);
     }
   }
   if (has_gpt2_files(all)) {

@@ -352,10 +352,45 @@ void read_fusion(const Setting& setting, const SettingList& /*all*/, SourceKeys&
   }
 }
 
+/// Megatron-Core's own layers read it; Transformer Engine goes by --attention-backend.
+void read_flash_switch(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (says(all, "transformer_impl", "local") && setting.value != "false") {
+    offer(setting, "attention", "sdpa-flash", keys);
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "Transformer Engine chooses the kernel");
+  }
+}
+
+/// core/fusions/fused_bias_dropout.py: the unfused function keeps what a bias and a dropout make,
+/// and is one sum without them.
+void read_unfused_sum(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (all.is_on("disable_bias_linear") && real_or(all, "hidden_dropout", 0.1) == 0) {
+    keys.add_no_effect(setting.key, setting.value, "one sum without a bias and a dropout");
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "unfused activations keep more tensors",
+                           MemorySign::more);
+  }
+}
+
+/// --cross-entropy-fusion-impl te is Transformer Engine's kernel.
+void read_loss_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  if (says(all, "cross_entropy_fusion_impl", "te")) {
+    offer(setting, "te-cross-entropy", setting.value, keys);
+  } else if (setting.value == "false") {
+    keys.add_no_effect(setting.key, setting.value, "as it is here");
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "the loss keeps fewer copies of the logits",
+                           MemorySign::less);
+  }
+}
+
 /// --transformer-impl local: attention of Megatron's own unless flash attention is asked for.
 void read_modules_of_layers(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  if (setting.value == "local" && !all.is_on("use_flash_attn")) {
-    offer(setting, "attention", "eager", keys);
+  if (setting.value == "local") {
+    offer(setting, "transformer-impl", "local", keys);
+    if (!all.is_on("use_flash_attn")) {
+      offer(setting, "attention", "eager", keys);
+    }
   } else {
     keys.add_no_effect(setting.key, setting.value, "the same tensors of each layer");
   }

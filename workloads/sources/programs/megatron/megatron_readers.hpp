@@ -33,7 +33,10 @@ void read_chunks(const Setting& setting, const SettingList& all, SourceKeys& key
 void read_empty_level(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_capacity(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_softmax_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_flash_switch(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_unfused_sum(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_loss_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_modules_of_layers(const Setting& setting, const SettingList& all, SourceKeys& keys);
 
 /// The readers that several programs share, as the facts call them (shared_readers.cpp).

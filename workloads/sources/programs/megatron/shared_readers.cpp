@@ -16,12 +16,14 @@ constexpr std::array kSharedMegatronReaders{
     NamedReader{"dropout", read_dropout},
     NamedReader{"empty_level", read_empty_level},
     NamedReader{"expert_tp", read_expert_tp},
+    NamedReader{"flash_switch", read_flash_switch},
     NamedReader{"fsdp", read_fsdp},
     NamedReader{"fusion", read_fusion},
     NamedReader{"global_batch", read_global_batch},
     NamedReader{"granularity", read_granularity},
     NamedReader{"layer_wise_layout", read_layer_wise_layout},
     NamedReader{"layers_per_chunk", read_layers_per_chunk},
+    NamedReader{"loss_fusion", read_loss_fusion},
     NamedReader{"megatron_deepspeed", read_megatron_deepspeed},
     NamedReader{"model", read_model},
     NamedReader{"modules_of_layers", read_modules_of_layers},
@@ -32,6 +34,7 @@ constexpr std::array kSharedMegatronReaders{
     NamedReader{"sequence_parallel", read_sequence_parallel},
     NamedReader{"sharding", read_sharding},
     NamedReader{"softmax_fusion", read_softmax_fusion},
+    NamedReader{"unfused_sum", read_unfused_sum},
 };
 
 }  // namespace

@@ -1,0 +1,114 @@
+// Megatron-Core's layers by Transformer Engine, recorded
+// (tools/python/frameworks/users/train_megatron.py te=1), beside the simulation of the same model.
+#include <cmath>
+
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+
+#include "tests/support/command_run.hpp"
+
+using namespace highwater;
+
+namespace transformer_engine_test {
+
+namespace {
+
+const std::string kRecordings = HIGHWATER_RECORDED_DATA "/transformer_engine/megatron-";
+const std::string kModels = HIGHWATER_TEST_DATA "/transformer_engine/";
+const std::string kPlan = " --framework megatron --te-cross-entropy --batch 2 --seq 512 --steps 3 ";
+
+double figure(const boost::json::object& run, const char* which) {
+  return run.at("peak").at(which).to_number<double>();
+}
+
+struct Case {
+  std::string recording;
+  std::string model;
+  std::string options;
+  double allocated = 1e-4;  ///< share: the script holds its tokens for less long
+};
+
+}  // namespace
+
+TEST_CASE("transformer engine: Megatron's layers have the peaks of the recordings",
+          "[cli][megatron]") {
+  const Case row = GENERATE(values<Case>({
+      {"llama-h100", "llama.json", "--gpu h100-80"},
+      {"llama-a100", "llama.json", "--gpu a100-80 --attention sdpa-cudnn"},
+      {"llama-b200", "llama.json", "--gpu b200"},
+      {"llama-tp2-h100", "llama.json", "--gpu h100-80 --tp 2"},
+      {"llama-sp-h100", "llama.json", "--gpu h100-80 --tp 2 --sp", 2e-3},
+      {"llama-recompute-h100", "llama.json", "--gpu h100-80 --checkpoint full"},
+      {"llama-micro-batches-h100", "llama.json", "--gpu h100-80 --grad-accum 2"},
+      {"llama-zero1-h100", "llama.json", "--gpu h100-80 --dp 2 --dp-kind zero1"},
+      {"gpt-h100", "gpt2.json", "--gpu h100-80"},
+      {"gpt-sp-h100", "gpt2.json", "--gpu h100-80 --tp 2 --sp"},
+  }));
+  CAPTURE(row.recording);
+  const auto recorded = json_of("replay " + kRecordings + row.recording + ".hwt.xz");
+  const auto simulated = json_of("simulate --model " + kModels + row.model + kPlan +
+                                 "--vocab-divisor 1 " + row.options);
+  const auto& device = recorded.at("devices").at(0).as_object();
+  CHECK(figure(simulated, "reserved_bytes") == figure(device, "reserved_bytes"));
+  CHECK(figure(simulated, "requested_bytes") / figure(device, "requested_bytes") ==
+        Approx(1).epsilon(1e-4));
+  CHECK(figure(simulated, "allocated_bytes") / figure(device, "allocated_bytes") ==
+        Approx(1).epsilon(row.allocated));
+}
+
+// Published by SimuMax (tools/python/checks/measured_runs.tsv has all of its rows for decoders).
+TEST_CASE("transformer engine: peaks that PyTorch printed on eight B200", "[cli][megatron]") {
+  struct Measured {
+    std::string options;
+    double allocated_mib;
+    double reserved_mib;
+  };
+
+  const Measured row = GENERATE(values<Measured>({
+      {"--tp 8 --sp", 28965.36, 29816},
+      {"--tp 4 --sp --dp 2", 40009.77, 41076},
+      {"--pp 2 --dp 4 --rank 0", 68149.20, 70730},
+      {"--pp 2 --dp 4 --rank 7", 64478.55, 64990},
+      {"--cp 8 --cp-kind ulysses --seq 32768 --rank 0", 107014.15, 112310},
+  }));
+  const std::string sequence = row.options.find("--seq") == std::string::npos ? " --seq 4096" : "";
+  CAPTURE(row.options);
+  const auto simulated = json_of(
+      "simulate --framework megatron --te-cross-entropy --transformer-engine 2.11 --torch 2.10 "
+      "--gpu b200 --batch 1 --grad-accum 4 --dp-kind zero1 --model " +
+      kModels + "llama-70b-12-layers.json " + row.options + sequence);
+  constexpr double kMib = 1 << 20;
+  CHECK(figure(simulated, "allocated_bytes") / kMib == Approx(row.allocated_mib).epsilon(1e-5));
+  CHECK(figure(simulated, "reserved_bytes") / kMib == Approx(row.reserved_mib).epsilon(0.01));
+}
+
+TEST_CASE("transformer engine: the release decides where cross entropy makes its gradient",
+          "[cli][megatron]") {
+  const auto peak = [](const std::string& release) {
+    return figure(json_of("simulate --model " + kModels + "llama.json" + kPlan +
+                          "--gpu h100-80 --vocab-divisor 50304 --transformer-engine " + release),
+                  "allocated_bytes");
+  };
+  constexpr double kLogits = 2.0 * 2 * 512 * 50304;  // bytes in bf16
+  const double own_type = peak("2.20");
+  CHECK(peak("2.18") - own_type == Approx(kLogits).epsilon(0.02));
+  CHECK(peak("2.17") < own_type - kLogits / 2);
+}
+
+TEST_CASE("transformer engine: what is not simulated of it is refused by a sentence",
+          "[cli][megatron]") {
+  const auto told = [](const std::string& options) {
+    const auto run = run_line("simulate --framework megatron --seq 128 " + options);
+    CHECK(run.code == ExitCode::usage);
+    return run.err;
+  };
+  CHECK_THAT(told("--model mixtral-small --transformer-impl transformer-engine"),
+             Catch::Contains("mixture of experts"));
+  CHECK_THAT(told("--model " + kModels +
+                  "llama.json --attention eager --transformer-impl transformer-engine"),
+             Catch::Contains("unfused attention"));
+  CHECK_THAT(told("--model " + kModels + "llama.json --gpu v100-32"),
+             Catch::Contains("compute capability 8.0"));
+}
+
+}  // namespace transformer_engine_test

@@ -1,0 +1,35 @@
+#include "workloads/megatron/layers/engine.hpp"
+
+#include <utility>
+
+#include "workloads/megatron/layers/engine_linear.hpp"
+#include "workloads/plan/training_plan.hpp"
+
+namespace highwater::megatron {
+
+bool uses_engine(const nn::ModelContext& context) {
+  return context.plan.parallel.megatron.layers == MegatronLayers::transformer_engine;
+}
+
+std::unique_ptr<SplitLinear> make_first_linear(nn::Module* parent, std::string name,
+                                               const LayerContext& shared, std::int64_t out,
+                                               SplitBias bias) {
+  if (uses_engine(parent->context())) {
+    return std::make_unique<NormedLinear>(parent, std::move(name), shared.tp, shared.config, out,
+                                          bias);
+  }
+  return std::make_unique<ColumnParallelLinear>(parent, std::move(name), shared.tp,
+                                                shared.config.hidden, out, bias);
+}
+
+std::unique_ptr<SplitLinear> make_last_linear(nn::Module* parent, std::string name,
+                                              const LayerContext& shared, std::int64_t in) {
+  if (uses_engine(parent->context())) {
+    return std::make_unique<EngineRowLinear>(parent, std::move(name), shared.tp, shared.config, in);
+  }
+  const nn::Bias bias = nn::bias_if(shared.config.linear_bias);
+  return std::make_unique<RowParallelLinear>(parent, std::move(name), shared.tp, in,
+                                             shared.config.hidden, bias);
+}
+
+}  // namespace highwater::megatron
