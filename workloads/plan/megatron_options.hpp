@@ -25,11 +25,21 @@ enum class MegatronLayers : std::uint8_t {
   transformer_engine  ///< NVIDIA's library, what Megatron-LM takes unless told otherwise
 };
 
+/// How Transformer Engine scales operands of products in 8 bits (--fp8-format with --fp8-recipe).
+enum class Fp8Recipe : std::uint8_t {
+  none,        ///< products in 16 bits
+  delayed,     ///< DelayedScaling: one scale, of values seen before
+  tensorwise,  ///< Float8CurrentScaling: one scale
+  blockwise,   ///< Float8BlockScaling: a scale for 128 numbers
+  mxfp8        ///< MXFP8BlockScaling: a scale for 32 numbers; Blackwell
+};
+
 /// Options of Megatron-Core's DistributedDataParallel, layers and Muon.
 struct Megatron {
   MegatronLayers layers = MegatronLayers::local;  ///< --transformer-impl
   /// --cross-entropy-loss-fusion with --cross-entropy-fusion-impl te.
   bool te_cross_entropy = false;
+  Fp8Recipe fp8 = Fp8Recipe::none;    ///< --fp8-format, --fp8-recipe
   bool overlap_grad_reduce = false;   ///< --overlap-grad-reduce
   bool overlap_param_gather = false;  ///< --overlap-param-gather
   /// --accumulate-allreduce-grads-in-fp32, which bf16 switches on (arguments.py: validate_args).

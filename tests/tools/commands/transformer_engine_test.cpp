@@ -43,6 +43,14 @@ TEST_CASE("transformer engine: Megatron's layers have the peaks of the recording
       {"llama-zero1-h100", "llama.json", "--gpu h100-80 --dp 2 --dp-kind zero1"},
       {"gpt-h100", "gpt2.json", "--gpu h100-80"},
       {"gpt-sp-h100", "gpt2.json", "--gpu h100-80 --tp 2 --sp"},
+      {"llama-delayed-h100", "llama.json", "--gpu h100-80 --fp8-recipe delayed"},
+      {"llama-delayed-b200", "llama.json", "--gpu b200 --fp8-recipe delayed"},
+      {"llama-delayed-recompute-h100", "llama.json",
+       "--gpu h100-80 --fp8-recipe delayed --checkpoint full"},
+      {"llama-tensorwise-h100", "llama.json", "--gpu h100-80 --fp8-recipe tensorwise"},
+      {"llama-blockwise-h100", "llama.json", "--gpu h100-80 --fp8-recipe blockwise"},
+      {"llama-mxfp8-b200", "llama.json", "--gpu b200 --fp8-recipe mxfp8"},
+      {"gpt-delayed-h100", "gpt2.json", "--gpu h100-80 --fp8-recipe delayed"},
   }));
   CAPTURE(row.recording);
   const auto recorded = json_of("replay " + kRecordings + row.recording + ".hwt.xz");
@@ -97,8 +105,8 @@ TEST_CASE("transformer engine: the release decides where cross entropy makes its
 
 TEST_CASE("transformer engine: what is not simulated of it is refused by a sentence",
           "[cli][megatron]") {
-  const auto told = [](const std::string& options) {
-    const auto run = run_line("simulate --framework megatron --seq 128 " + options);
+  const auto told = [](const std::string& options, const std::string& length = "128") {
+    const auto run = run_line("simulate --framework megatron --seq " + length + " " + options);
     CHECK(run.code == ExitCode::usage);
     return run.err;
   };
@@ -109,6 +117,13 @@ TEST_CASE("transformer engine: what is not simulated of it is refused by a sente
              Catch::Contains("unfused attention"));
   CHECK_THAT(told("--model " + kModels + "llama.json --gpu v100-32"),
              Catch::Contains("compute capability 8.0"));
+  const std::string llama = "--model " + kModels + "llama.json --fp8-recipe ";
+  CHECK_THAT(told(llama + "delayed --gpu a100-80"), Catch::Contains("compute capability 8.9"));
+  CHECK_THAT(told(llama + "mxfp8 --gpu h100-80"), Catch::Contains("Blackwell"));
+  CHECK_THAT(told(llama + "delayed --gpu h100-80 --tp 2 --sp"), Catch::Contains("with sp"));
+  CHECK_THAT(told(llama + "delayed --gpu h100-80 --transformer-impl local"),
+             Catch::Contains("without Transformer Engine"));
+  CHECK_THAT(told(llama + "mxfp8 --gpu b200 --batch 1", "136"), Catch::Contains("by 32"));
 }
 
 }  // namespace transformer_engine_test

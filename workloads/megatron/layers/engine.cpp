@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/megatron/layers/engine_linear.hpp"
+#include "workloads/megatron/layers/fp8_linear.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
@@ -11,9 +12,21 @@ bool uses_engine(const nn::ModelContext& context) {
   return context.plan.parallel.megatron.layers == MegatronLayers::transformer_engine;
 }
 
+namespace {
+
+bool uses_fp8(const nn::ModelContext& context) {
+  return uses_engine(context) && context.plan.parallel.megatron.fp8 != Fp8Recipe::none;
+}
+
+}  // namespace
+
 std::unique_ptr<SplitLinear> make_first_linear(nn::Module* parent, std::string name,
                                                const LayerContext& shared, std::int64_t out,
                                                SplitBias bias) {
+  if (uses_fp8(parent->context())) {
+    return std::make_unique<Fp8NormedLinear>(parent, std::move(name), shared.tp, shared.config, out,
+                                             bias);
+  }
   if (uses_engine(parent->context())) {
     return std::make_unique<NormedLinear>(parent, std::move(name), shared.tp, shared.config, out,
                                           bias);
@@ -24,6 +37,9 @@ std::unique_ptr<SplitLinear> make_first_linear(nn::Module* parent, std::string n
 
 std::unique_ptr<SplitLinear> make_last_linear(nn::Module* parent, std::string name,
                                               const LayerContext& shared, std::int64_t in) {
+  if (uses_fp8(parent->context())) {
+    return std::make_unique<Fp8RowLinear>(parent, std::move(name), shared.tp, shared.config, in);
+  }
   if (uses_engine(parent->context())) {
     return std::make_unique<EngineRowLinear>(parent, std::move(name), shared.tp, shared.config, in);
   }

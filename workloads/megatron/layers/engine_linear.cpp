@@ -3,53 +3,12 @@
 #include <utility>
 
 #include "workloads/eager/node.hpp"
+#include "workloads/megatron/layers/engine_products.hpp"
 #include "workloads/megatron/transformer_engine/norm.hpp"
 #include "workloads/megatron/transformer_engine/products.hpp"
 
 namespace highwater::megatron {
 namespace {
-
-Tensor result_of(const Tensor& input, const Tensor& weight) {
-  Dims sizes = input.sizes();
-  sizes.back() = weight.size(0);
-  return product_block(input.runtime(), sizes, input.dtype());
-}
-
-/// The gradient of a product's input.
-Tensor input_gradient(const Tensor& grad_output, const Tensor& weight) {
-  Dims sizes = grad_output.sizes();
-  sizes.back() = weight.size(1);
-  return product_block(grad_output.runtime(), sizes, grad_output.dtype());
-}
-
-/// gather_along_first_dim.
-Tensor gathered(TensorParallel& tp, const Tensor& part, dist::Work& work) {
-  Tensor whole = eager::empty(part.runtime(), with_first(part.sizes(), part.size(0) * tp.size()),
-                              part.dtype());
-  work = tp.group().all_gather_async(whole, part);
-  return whole;
-}
-
-/// reduce_scatter_along_first_dim.
-Tensor scattered(TensorParallel& tp, const Tensor& whole, dist::Work& work) {
-  Tensor part = eager::empty(whole.runtime(), with_first(whole.sizes(), whole.size(0) / tp.size()),
-                             whole.dtype());
-  work = tp.group().reduce_scatter_async(part, whole);
-  return part;
-}
-
-/// What backward returns for the weight: a stand-in for what it added to DDP's buffer, or nothing
-/// yet, since the product of its own has been made before.
-Tensor weight_result(TensorParallel& tp, const Tensor& weight, Tensor own) {
-  return tp.fuses_weight_gradients() ? tp.stand_in_gradient(weight) : std::move(own);
-}
-
-/// A product of its own where gradients are not added to DDP's buffer.
-Tensor own_weight_gradient(const TensorParallel& tp, const Tensor& weight) {
-  return tp.fuses_weight_gradients()
-             ? Tensor{}
-             : product_block(weight.runtime(), weight.sizes(), weight.dtype());
-}
 
 /// _LayerNormLinear.backward. Saved: input, weight, normalised input, mean,
 /// deviation.
@@ -65,11 +24,11 @@ struct NormedLinearBackward {
     dist::Work gathering;
     Tensor total = normalized;
     if (tp->splits_sequence()) {
-      total = gathered(*tp, normalized, gathering);
+      total = gather_rows(*tp, normalized, gathering);
     }
     Tensor whole_gradient = input_gradient(grads[0], weight);
     dist::Work sending;
-    Tensor gradient = reduced(whole_gradient, sending);
+    Tensor gradient = summed_gradient(*tp, whole_gradient, sending);
     gathering.wait();
     Tensor own = own_weight_gradient(*tp, weight);
     Tensor of_bias = bias_gradient(weight);
@@ -89,16 +48,6 @@ struct NormedLinearBackward {
   }
 
  private:
-  [[nodiscard]] Tensor reduced(const Tensor& whole, dist::Work& work) const {
-    if (tp->splits_sequence()) {
-      return scattered(*tp, whole, work);
-    }
-    if (tp->size() > 1) {
-      work = tp->group().all_reduce(whole);
-    }
-    return whole;
-  }
-
   // By the weight's product (CUBLASLT_EPILOGUE_BGRADB), in its type.
   [[nodiscard]] Tensor bias_gradient(const Tensor& weight) const {
     return adds_bias ? product_block(weight.runtime(), {weight.size(0)}, tp->gradient_dtype(weight))
@@ -116,7 +65,7 @@ struct RowLinearBackward {
     Tensor grad_output = grads[0];
     if (tp->splits_sequence()) {
       dist::Work work;
-      grad_output = gathered(*tp, grads[0], work);
+      grad_output = gather_rows(*tp, grads[0], work);
       work.wait();
     }
     Tensor result = input_gradient(grad_output, weight);
@@ -160,10 +109,10 @@ WithBias NormedLinear::operator()(Tensor input) const {
     Tensor total = norm.output;
     if (tp_.splits_sequence()) {
       dist::Work work;
-      total = gathered(tp_, norm.output, work);
+      total = gather_rows(tp_, norm.output, work);
       work.wait();
     }
-    output = result_of(total, weight_);
+    output = result_block(total, weight_);
   }
   if (node) {
     node->save(input);
@@ -195,15 +144,7 @@ WithBias EngineRowLinear::operator()(Tensor input) const {
   Tensor output;
   {
     const eager::NoGrad no_grad(runtime());
-    const Tensor partial = result_of(input, weight_);
-    output = partial;
-    dist::Work work;
-    if (tp_.splits_sequence()) {
-      output = scattered(tp_, partial, work);
-    } else if (tp_.size() > 1) {
-      work = tp_.group().all_reduce(partial);
-    }
-    work.wait();
+    output = summed_result(tp_, result_block(input, weight_));
   }
   if (node) {
     node->save(input);

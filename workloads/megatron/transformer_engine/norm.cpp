@@ -35,6 +35,24 @@ Normalized normalize(const Tensor& input, TeNormKind kind) {
   return result;
 }
 
+// Only DelayedScaling's scale is known before the output is: its kernel writes codes at once,
+// others read the output in 16 bits.
+NormalizedTo8Bits normalize_to_8_bits(const Tensor& input, TeNormKind kind, Fp8Recipe recipe) {
+  const eager::OpScope op(input.runtime(),
+                          kind == TeNormKind::rms ? "rmsnorm_fwd" : "layernorm_fwd");
+  NormalizedTo8Bits result;
+  if (kind == TeNormKind::layer) {
+    result.mean = of_rows(input);
+  }
+  result.deviation = of_rows(input);
+  result.output = quantized_norm(input, recipe);
+  const Tensor plain = recipe == Fp8Recipe::delayed
+                           ? Tensor{}
+                           : eager::empty(input.runtime(), input.sizes(), input.dtype());
+  const Tensor workspace = eager::empty(input.runtime(), {1}, DType::uint8);
+  return result;
+}
+
 NormGradients normalize_backward(const Tensor& input, TeNormKind kind) {
   eager::Runtime& runtime = input.runtime();
   const eager::OpScope op(runtime, kind == TeNormKind::rms ? "rmsnorm_bwd" : "layernorm_bwd");

@@ -7,6 +7,7 @@
 
 #include "workloads/eager/ops.hpp"
 #include "workloads/kernels/te_norm.hpp"
+#include "workloads/megatron/transformer_engine/quantizer.hpp"
 
 namespace highwater::megatron {
 
@@ -18,6 +19,16 @@ struct Normalized {
 };
 
 Normalized normalize(const eager::Tensor& input, TeNormKind kind);
+
+/// The same with its output in 8 bits.
+struct NormalizedTo8Bits {
+  eager::Tensor mean;
+  eager::Tensor deviation;
+  Quantized output;
+};
+
+NormalizedTo8Bits normalize_to_8_bits(const eager::Tensor& input, TeNormKind kind,
+                                      Fp8Recipe recipe);
 
 /// Gradients of the input, of the weight and, of LayerNorm, of the bias.
 struct NormGradients {

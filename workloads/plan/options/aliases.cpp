@@ -155,8 +155,8 @@ struct UnmodelledOption {
 
 constexpr std::string_view kRecordCompiled =
     "--compile takes torch.compile's own default; record the script for another (highwater record)";
-constexpr std::string_view kRecordFloat8 =
-    "--float8 is torchao's; record the script for another (highwater record)";
+constexpr std::string_view kOtherFloat8 =
+    "with --framework megatron use --fp8-recipe; --float8 is torchao's";
 
 constexpr std::array kUnmodelledOptions{
     // torch.compile as torch, transformers, accelerate and torchtitan name it
@@ -164,7 +164,7 @@ constexpr std::array kUnmodelledOptions{
     UnmodelledOption{"torch-compile-mode", kRecordCompiled},
     UnmodelledOption{"dynamo-backend", kRecordCompiled},
     // Megatron-LM training/arguments.py, torchtitan
-    UnmodelledOption{"fp8-format", kRecordFloat8},
+    UnmodelledOption{"fp8-format", kOtherFloat8},
     // transformers training_args.py
     UnmodelledOption{"fsdp", "use --dp-kind fsdp1 or fsdp2, or --framework accelerate-fsdp2"},
     UnmodelledOption{"deepspeed",

@@ -25,6 +25,11 @@ constexpr std::array kMegatronRows{
         .and_more(
             "Transformer Engine 2.20's norms, linear layers and attention, or the layers that "
             "Megatron-Core has without it"),
+    Option{"fp8-recipe", "W", model_parallel, rare,
+           "none, delayed, tensorwise, blockwise, mxfp8: products of Transformer Engine in 8 bits",
+           "Megatron-LM arguments.py --fp8-format, --fp8-recipe",
+           word<OfMegatron<&Megatron::fp8>, kFp8Recipes>()}
+        .and_more("--fp8-format e4m3 or hybrid with --fp8-recipe; weights stay in 16 bits"),
     Option{"te-cross-entropy", "", model_parallel, rare,
            "Megatron's loss is Transformer Engine's kernel",
            "Megatron-LM arguments.py --cross-entropy-loss-fusion, --cross-entropy-fusion-impl te",

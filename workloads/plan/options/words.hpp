@@ -127,6 +127,10 @@ inline constexpr std::array kTensorParallels{
 inline constexpr std::array kMegatronLayers{
     Word{"local", MegatronLayers::local},
     Word{"transformer-engine", MegatronLayers::transformer_engine}};
+inline constexpr std::array kFp8Recipes{
+    Word{"none", Fp8Recipe::none}, Word{"delayed", Fp8Recipe::delayed},
+    Word{"tensorwise", Fp8Recipe::tensorwise}, Word{"blockwise", Fp8Recipe::blockwise},
+    Word{"mxfp8", Fp8Recipe::mxfp8}};
 inline constexpr std::array kMuonTps{Word{"blockwise", MuonTp::blockwise},
                                      Word{"duplicated", MuonTp::duplicated},
                                      Word{"distributed", MuonTp::distributed}};

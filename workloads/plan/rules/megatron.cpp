@@ -25,6 +25,10 @@ bool runs_engine(const PlanFacts& f) {
   return runs_megatron(f) && f.plan->parallel.megatron.layers == MegatronLayers::transformer_engine;
 }
 
+bool runs_fp8(const PlanFacts& f) {
+  return f.plan->parallel.megatron.fp8 != Fp8Recipe::none;
+}
+
 constexpr std::array kPartsOfPretraining{parts::kInit,  parts::kLoss,       parts::kLora,
                                          parts::kCache, parts::kKeptLogits, parts::kMask,
                                          parts::kEval};
@@ -52,6 +56,37 @@ constexpr std::array kMegatronRules{
          },
          "transformer-impl transformer-engine with a mixture of experts: not supported yet by the "
          "simulation; use transformer-impl local, or record the run (highwater record)"},
+    Rule{[](const PlanFacts& f) { return runs_fp8(f) && !runs_engine(f); },
+         "fp8-recipe without Transformer Engine: Megatron-Core's own layers have no products in 8 "
+         "bits; use transformer-impl transformer-engine, or omit fp8-recipe"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return runs_fp8(f) && p.tp > 1 && p.sequence_parallel;
+         },
+         "fp8-recipe with sp: operands that are gathered in 8 bits are not supported yet by the "
+         "simulation; omit one of them, or record the run (highwater record)"},
+    Rule{[](const PlanFacts& f) {
+           const auto is_odd = [&](std::int64_t length) {
+             const std::int64_t multiple =
+                 f.plan->parallel.megatron.fp8 == Fp8Recipe::mxfp8 ? 32 : 8;
+             return f.plan->batch * length / f.plan->parallel.cp % multiple != 0;
+           };
+           return runs_fp8(f) && std::ranges::any_of(f.plan->seq, is_odd);
+         },
+         "fp8-recipe: Transformer Engine takes tokens of a micro-batch by eights only, with mxfp8 "
+         "by 32; change batch or seq"},
+    Rule{
+        [](const PlanFacts& f) {
+          const Gpu& gpu = f.plan->gpu;
+          return runs_fp8(f) && gpu.major < 9 && !(gpu.major == 8 && gpu.minor == 9);
+        },
+        "fp8-recipe on {gpu}: products in 8 bits need compute capability 8.9 or higher, but it has "
+        "{capability}; omit fp8-recipe, or use another GPU"},
+    Rule{[](const PlanFacts& f) {
+           return f.plan->parallel.megatron.fp8 == Fp8Recipe::mxfp8 && f.plan->gpu.major < 10;
+         },
+         "fp8-recipe mxfp8 on {gpu}: its scales are those of Blackwell; use another recipe, or "
+         "another GPU"},
     Rule{[](const PlanFacts& f) { return runs_engine(f) && is_attention(f, Attention::eager); },
          "transformer-impl transformer-engine with attention eager: Transformer Engine's unfused "
          "attention is not supported by the simulation; use attention sdpa, or transformer-impl "

@@ -113,6 +113,7 @@ inline constexpr std::array kApexOptions{
 
 inline constexpr std::array kMegatronOptions{
     Part{kChangedMegatron<&Megatron::layers>, "transformer-impl"},
+    Part{kChangedMegatron<&Megatron::fp8>, "fp8-recipe"},
     Part{kChangedMegatron<&Megatron::te_cross_entropy>, "te-cross-entropy"},
     Part{kChangedMegatron<&Megatron::overlap_grad_reduce>, "overlap-grad-reduce"},
     Part{kChangedMegatron<&Megatron::overlap_param_gather>, "overlap-param-gather"},

@@ -484,7 +484,7 @@ TEST_CASE("strategies: weights in 4 bits fit where those in 16 do not", "[cli][p
 }
 
 // Where ranks are alike and nothing grows.
-TEST_CASE("memory trial: a part of the step has the peak of the whole", "[cli][plan]") {
+TEST_CASE("memory trial: a part of the step has the peak of the whole", "[cli][plan][long]") {
   TrainingPlan plan = base("llama-160m");
   for (const char* only : {"FSDP2", "DDP", "Megatron", "ZeRO-3"}) {
     for (const Candidate& candidate :
@@ -504,7 +504,8 @@ TEST_CASE("memory trial: a part of the step has the peak of the whole", "[cli][p
 }
 
 // A blocks' sum above the limit ends the run before all of it is there.
-TEST_CASE("memory trial: a plan fits exactly where its peak is within the limit", "[cli][plan]") {
+TEST_CASE("memory trial: a plan fits exactly where its peak is within the limit",
+          "[cli][plan][long]") {
   TrainingPlan plan = base("llama-160m");
   for (const char* only : {"FSDP2", "Megatron, distributed"}) {
     for (const Candidate& candidate :

@@ -131,7 +131,28 @@ TEST_CASE("programs: Megatron-LM's options become the same options here",
   CHECK(word(words, "dp-kind") == "zero1");
   CHECK(word(words, "sp") == "true");
   CHECK(word(words, "checkpoint") == "selective-attention");
-  CHECK(fate_of(source, "fp8-format") == KeyFate::not_supported);
+  CHECK(fate_of(source, "fp8-format") == KeyFate::not_supported);  // operands are gathered
+}
+
+TEST_CASE("programs: Megatron-LM's options of Transformer Engine", "[plan][sources][programs]") {
+  const auto read = [](const std::string& more) {
+    return from_line("torchrun --nproc_per_node 8 pretrain_gpt.py" + std::string(kLlama) + more);
+  };
+  const auto said = [&](const std::string& more, const char* option) {
+    return word(words_of(read(more)), option);
+  };
+  CHECK(said(" --fp8-format hybrid", "fp8-recipe") == "delayed");
+  CHECK(said(" --fp8-format e4m3 --fp8-recipe blockwise", "fp8-recipe") == "blockwise");
+  CHECK(said(" --cross-entropy-loss-fusion --cross-entropy-fusion-impl te", "te-cross-entropy") ==
+        "true");
+  CHECK(fate_of(read(" --cross-entropy-loss-fusion"), "cross-entropy-loss-fusion") ==
+        KeyFate::not_supported);
+  CHECK(said(" --transformer-impl local --use-flash-attn", "transformer-impl") == "local");
+  CHECK(said(" --transformer-impl local --use-flash-attn", "attention") == "sdpa-flash");
+  CHECK(said(" --use-flash-attn", "attention") != "sdpa-flash");
+  CHECK(said(" --attention-backend fused", "attention") == "sdpa-cudnn");
+  CHECK(fate_of(read(" --no-bias-dropout-fusion"), "no-bias-dropout-fusion") ==
+        KeyFate::no_effect);  // without a bias and a dropout
 }
 
 TEST_CASE("programs: Megatron-LM's Muon, and how it is distributed", "[plan][sources][programs]") {

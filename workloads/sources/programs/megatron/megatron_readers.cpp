@@ -352,6 +352,24 @@ void read_fusion(const Setting& setting, const SettingList& /*all*/, SourceKeys&
   }
 }
 
+/// --fp8-recipe is delayed unless it says otherwise (arguments.py); Transformer Engine's alone.
+void read_fp8(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const std::string recipe = all.text("fp8_recipe").value_or("delayed");
+  const bool is_known =
+      recipe == "delayed" || recipe == "tensorwise" || recipe == "blockwise" || recipe == "mxfp8";
+  const bool is_simulated = is_known && !all.whole("num_experts") &&
+                            !all.is_on("sequence_parallel") &&
+                            !says(all, "transformer_impl", "local");
+  if (setting.kind == SettingKind::null || setting.value == "none") {
+    keys.add_no_effect(setting.key, setting.value, "products in 16 bits, as it is here");
+  } else if (is_simulated) {
+    offer(setting, "fp8-recipe", recipe, keys);
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "float8 products of Transformer Engine",
+                           MemorySign::either);
+  }
+}
+
 /// Megatron-Core's own layers read it; Transformer Engine goes by --attention-backend.
 void read_flash_switch(const Setting& setting, const SettingList& all, SourceKeys& keys) {
   if (says(all, "transformer_impl", "local") && setting.value != "false") {

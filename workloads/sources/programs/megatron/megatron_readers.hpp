@@ -33,6 +33,7 @@ void read_chunks(const Setting& setting, const SettingList& all, SourceKeys& key
 void read_empty_level(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_capacity(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_softmax_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_fp8(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_flash_switch(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_unfused_sum(const Setting& setting, const SettingList& all, SourceKeys& keys);

@@ -17,6 +17,7 @@ constexpr std::array kSharedMegatronReaders{
     NamedReader{"empty_level", read_empty_level},
     NamedReader{"expert_tp", read_expert_tp},
     NamedReader{"flash_switch", read_flash_switch},
+    NamedReader{"fp8", read_fp8},
     NamedReader{"fsdp", read_fsdp},
     NamedReader{"fusion", read_fusion},
     NamedReader{"global_batch", read_global_batch},
