@@ -78,7 +78,7 @@ struct FusedBackward {
   double dropout;
   bool is_interleaved;
 
-  TensorList operator()(eager::Node& node, TensorList&) const {
+  TensorList operator()(eager::Node& node, TensorList& /*grads*/) const {
     const Tensor query = node.unpack(0);
     const Tensor key = node.unpack(1);
     const Tensor value = node.unpack(2);

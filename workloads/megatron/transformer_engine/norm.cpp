@@ -89,7 +89,7 @@ Tensor engine_norm(const Tensor& input, const Tensor& weight, const Tensor& bias
     node->save(result.mean);
     node->save(result.deviation);
   }
-  eager::finish_node(node, result.output, [kind](eager::Node& own, eager::TensorList&) {
+  eager::finish_node(node, result.output, [kind](eager::Node& own, eager::TensorList& /*grads*/) {
     NormGradients gradients = normalize_backward(own.unpack(0), kind);
     gradients.input->takes_no_sum = true;  // as recordings show; its cause was not found
     clear_data(own.unpack(1));
