@@ -5,7 +5,7 @@ registers that NVRTC gives the kernel (common/normalization/rtc_dispatch.cpp), s
 architecture; workloads/kernels/te_norm.cpp has them.
 """
 import torch
-import transformer_engine.pytorch  # loads the extension
+import transformer_engine.pytorch  # noqa: F401  (loads the extension)
 import transformer_engine_torch as extension
 
 CHANNELS = {
