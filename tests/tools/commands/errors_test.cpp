@@ -75,7 +75,7 @@ TEST_CASE("cli: wrong usage exits with 2 and says what was meant", "[cli][errors
        "did you mean --per-device-train-batch-size?"},
       {{"simulate", "--model", "gpt2", "--torch_compile_mode", "reduce-overhead"},
        "record the script for another (highwater record)"},
-      {{"plan", "--fp8-format", "hybrid"}, "--float8 is torchao's; record"},
+      {{"plan", "--fp8-format", "hybrid"}, "--float8 is torchao's"},
       {{"replay", kTrace, "--compile"}, "--compile: unknown option of 'replay'; see highwater"},
       {{"replay", kTrace, "--capacity", "20EiB"}, "--capacity 20EiB: not a size below 16 EiB"},
       {{"replay", kTrace, "--alloc-conf", "max_split_size_mb:x"},

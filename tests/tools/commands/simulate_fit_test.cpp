@@ -194,7 +194,8 @@ TEST_CASE("simulate: the batch that is found fits, the next does not", "[cli][si
 
 TEST_CASE("simulate: ranks out of memory are compared by what they need", "[cli][simulate]") {
   const std::string plan =
-      "simulate --framework megatron --model llama-160m --pp 2 --grad-accum 2 --seq 64 --steps 1";
+      "simulate --framework megatron --transformer-impl local --model llama-160m --pp 2 "
+      "--grad-accum 2 --seq 64 --steps 1";
   const auto sentence = [](const std::string& out) {
     const std::size_t begin = out.find("rank 0 of 2 (");
     return out.substr(begin, out.find(" times the mean", begin) - begin);

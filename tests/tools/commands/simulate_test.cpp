@@ -333,7 +333,8 @@ TEST_CASE("simulate: a model is read once, so that it may come from a pipe", "[c
 
 TEST_CASE("simulate: the rank that needs most is named", "[cli][simulate]") {
   const CommandRun result = run_line(
-      "simulate --framework megatron --model llama-160m --pp 2 --grad-accum 2 --seq 64 --steps 1");
+      "simulate --framework megatron --transformer-impl local --model llama-160m --pp 2 "
+      "--grad-accum 2 --seq 64 --steps 1");
   CHECK_THAT(result.out, Contains("rank 0 of 2 (stage 0 of 2, with the embedding) needs most: ") &&
                              Contains(" reserved, ") && Contains(" times the mean"));
 }
