@@ -36,7 +36,7 @@ Tensor TransformerBlock::operator()(Tensor hidden_states, const Tensor& frequenc
   return hidden_states;
 }
 
-// make_viewless_tensor: a short-lived placeholder.
+// make_viewless_tensor allocates one element and frees it at once.
 void TransformerBlock::make_viewless(const Tensor& states) const {
   const Tensor place = eager::empty(runtime(), {1}, states.dtype());
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "workloads/kernels/te_norm.hpp"
 #include "workloads/megatron/layers/layers.hpp"
