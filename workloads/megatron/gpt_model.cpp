@@ -88,7 +88,7 @@ class Gpt : public models::LanguageModel {
 
   // RotaryEmbedding.__init__: 1 / base ** (arange(0, dim, 2) / dim), a plain attribute.
   void make_frequencies() {
-    if (config_.positions > 0) {
+    if (config_.positions > 0 || config_.latent) {  // latent attention has tables of its own
       return;
     }
     const auto make = [this](const char* op) {
@@ -135,7 +135,7 @@ class Gpt : public models::LanguageModel {
   // get_emb: lives in a cache of the module's forward, created once per sequence length. Each rank
   // keeps its part of the sequence.
   Tensor rotary_embedding(std::int64_t length) {
-    if (config_.positions > 0) {
+    if (config_.positions > 0 || config_.latent) {
       return {};
     }
     for (const Tensor& known : rotary_cache_) {

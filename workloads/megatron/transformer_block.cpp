@@ -12,7 +12,7 @@ TransformerBlock::TransformerBlock(nn::Module* parent, const LayerContext& share
                                    const Stage& stage)
     : Module(parent, "decoder"),
       layers_(this, "layers"),
-      blocks_(layers_, static_cast<std::size_t>(stage.layers), shared) {
+      blocks_(layers_, static_cast<std::size_t>(stage.layers), shared, stage.first_layer) {
   if (stage.has_head) {
     final_layernorm_.emplace(this, "final_layernorm", shared.config);
   }

@@ -3,39 +3,15 @@
 #include <string>
 #include <utility>
 
+#include "workloads/megatron/attention/latent_attention.hpp"
+#include "workloads/megatron/attention/self_attention.hpp"
 #include "workloads/megatron/layers/engine.hpp"
 #include "workloads/megatron/layers/fused_ops.hpp"
 #include "workloads/megatron/layers/layers.hpp"
+#include "workloads/megatron/moe/mlp.hpp"
 
 namespace highwater::megatron {
 namespace {
-
-class Mlp : public FeedForward {
- public:
-  Mlp(nn::Module* parent, const LayerContext& shared)
-      : FeedForward(parent, "mlp"),
-        gated_(shared.config.gated),
-        linear_fc1_(
-            make_first_linear(this, "linear_fc1", shared, shared.config.ffn * (gated_ ? 2 : 1),
-                              shared.config.linear_bias ? SplitBias::skipped : SplitBias::none)),
-        linear_fc2_(make_last_linear(this, "linear_fc2", shared, shared.config.ffn)) {}
-
-  WithBias operator()(Tensor hidden_states) const override {
-    const nn::InModule scope(*this);
-    Tensor inner = activated(hidden_states);
-    return (*linear_fc2_)(std::move(inner));
-  }
-
- private:
-  [[nodiscard]] Tensor activated(const Tensor& hidden_states) const {
-    const WithBias wide = (*linear_fc1_)(hidden_states);
-    return gated_ ? swiglu(wide.output) : bias_gelu(wide.output, wide.bias);
-  }
-
-  bool gated_;
-  std::unique_ptr<SplitLinear> linear_fc1_;
-  std::unique_ptr<SplitLinear> linear_fc2_;
-};
 
 /// None where the layer behind it contains the norm, as Transformer Engine's linear layers do.
 std::unique_ptr<Norm> make_norm(nn::Module* parent, std::string name, const Config& config,
@@ -43,24 +19,37 @@ std::unique_ptr<Norm> make_norm(nn::Module* parent, std::string name, const Conf
   return is_within ? nullptr : std::make_unique<Norm>(parent, std::move(name), config);
 }
 
-std::unique_ptr<FeedForward> make_feed_forward(nn::Module* parent, const LayerContext& shared) {
-  if (shared.config.experts > 0) {
-    return make_moe_layer(parent, shared.config, shared.tp, shared.experts);
+std::unique_ptr<FeedForward> make_feed_forward(nn::Module* parent, const LayerContext& shared,
+                                               bool has_experts) {
+  if (has_experts) {
+    return make_moe_layer(parent, shared);
   }
-  return std::make_unique<Mlp>(parent, shared);
+  const Config& config = shared.config;
+  const std::int64_t width = config.experts > 0 ? config.dense_ffn : config.ffn;
+  return std::make_unique<Mlp>(parent, "mlp", shared, width, MlpInput::states);
+}
+
+std::unique_ptr<AttentionPart> make_attention(nn::Module* parent, const LayerContext& shared) {
+  if (shared.config.latent) {
+    return std::make_unique<LatentSelfAttention>(parent, shared);
+  }
+  return std::make_unique<SelfAttention>(parent, shared);
 }
 
 }  // namespace
 
 TransformerLayer::TransformerLayer(nn::Module* parent, std::size_t index,
-                                   const LayerContext& shared)
+                                   const LayerContext& shared, std::int64_t first_layer)
     : Module(parent, std::to_string(index)),
-      dropout_(context().dropout(shared.config.hidden_dropout)),
-      input_layernorm_(make_norm(this, "input_layernorm", shared.config, uses_engine(context()))),
-      self_attention_(this, shared),
-      pre_mlp_layernorm_(make_norm(this, "pre_mlp_layernorm", shared.config,
-                                   uses_engine(context()) && shared.config.experts == 0)),
-      mlp_(make_feed_forward(this, shared)) {}
+      dropout_(context().dropout(shared.config.hidden_dropout)) {
+  const Config& config = shared.config;
+  const bool mixes = has_experts(config, first_layer + static_cast<std::int64_t>(index));
+  const bool is_engine = uses_engine(context());
+  input_layernorm_ = make_norm(this, "input_layernorm", config, is_engine && !config.latent);
+  self_attention_ = make_attention(this, shared);
+  pre_mlp_layernorm_ = make_norm(this, "pre_mlp_layernorm", config, is_engine && !mixes);
+  mlp_ = make_feed_forward(this, shared, mixes);
+}
 
 Tensor TransformerLayer::operator()(Tensor hidden_states, const Tensor& frequencies) const {
   const nn::InModule scope(*this);
@@ -74,7 +63,7 @@ Tensor TransformerLayer::operator()(Tensor hidden_states, const Tensor& frequenc
 
 Tensor TransformerLayer::attend(const Tensor& hidden_states, const Tensor& frequencies) const {
   const Tensor normalized = input_layernorm_ ? (*input_layernorm_)(hidden_states) : hidden_states;
-  const WithBias attended = self_attention_(normalized, frequencies);
+  const WithBias attended = (*self_attention_)(normalized, frequencies);
   return add(attended, hidden_states);
 }
 

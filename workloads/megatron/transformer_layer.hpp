@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
-#include "workloads/megatron/attention/self_attention.hpp"
+#include "workloads/megatron/attention/attention_part.hpp"
 #include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/norm.hpp"
 #include "workloads/megatron/moe/moe_layer.hpp"
@@ -15,7 +16,9 @@ namespace highwater::megatron {
 /// [s, b, h] in and out; `frequencies` are the rotary embedding, undefined without one.
 class TransformerLayer : public nn::Module {
  public:
-  TransformerLayer(nn::Module* parent, std::size_t index, const LayerContext& shared);
+  /// Layer `index` of a stage whose first one is `first_layer` of the model.
+  TransformerLayer(nn::Module* parent, std::size_t index, const LayerContext& shared,
+                   std::int64_t first_layer);
 
   Tensor operator()(Tensor hidden_states, const Tensor& frequencies) const;
 
@@ -26,7 +29,7 @@ class TransformerLayer : public nn::Module {
 
   double dropout_;
   std::unique_ptr<Norm> input_layernorm_;
-  SelfAttention self_attention_;
+  std::unique_ptr<AttentionPart> self_attention_;
   std::unique_ptr<Norm> pre_mlp_layernorm_;
   std::unique_ptr<FeedForward> mlp_;
 };

@@ -34,6 +34,14 @@ enum class Fp8Recipe : std::uint8_t {
   mxfp8        ///< MXFP8BlockScaling: a scale for 32 numbers; Blackwell
 };
 
+/// The loss by which a router spreads tokens over its experts (--moe-router-load-balancing-type,
+/// with a --moe-aux-loss-coeff above 0).
+enum class MoeBalancing : std::uint8_t {
+  none,
+  aux_loss,     ///< of the micro-batch's tokens
+  seq_aux_loss  ///< of each sequence
+};
+
 /// Options of Megatron-Core's DistributedDataParallel, layers and Muon.
 struct Megatron {
   MegatronLayers layers = MegatronLayers::local;  ///< --transformer-impl
@@ -54,6 +62,10 @@ struct Megatron {
   std::int64_t vocab_divisor = 128;  ///< --make-vocab-size-divisible-by
   /// --moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity; absent: dropless.
   std::optional<double> moe_capacity_factor;
+  bool moe_grouped_gemm = true;    ///< --moe-grouped-gemm; of Transformer Engine's layers alone
+  bool moe_permute_fusion = true;  ///< --moe-permute-fusion; of these as well
+  bool moe_router_fp32 = true;     ///< --moe-router-dtype fp32; of these as well
+  MoeBalancing moe_balancing = MoeBalancing::none;
   MuonTp muon_tp = MuonTp::duplicated;  ///< --muon-tp-mode (of Megatron-LM, August 2026)
   bool muon_split_qkv = true;           ///< --muon-no-split-qkv switches it off
   bool muon_nesterov = false;           ///< --muon-nesterov

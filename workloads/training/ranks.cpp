@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "workloads/plan/model/families/llama.hpp"
+#include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/pipeline/megatron_schedule.hpp"
 #include "workloads/plan/pipeline/model_split.hpp"
 #include "workloads/plan/pipeline/stage_layers.hpp"
@@ -75,12 +76,34 @@ std::vector<std::int64_t> kinds_of_blocks(TrainingPlan plan, int stage) {
   return kinds;
 }
 
+/// How many layers of each of a stage's chunks have no mixture, where others do.
+std::vector<std::int64_t> dense_layers_of(const TrainingPlan& plan, int stage) {
+  const auto config = megatron::config_of(plan.model.config);
+  std::vector<std::int64_t> counts;
+  if (!config || config->dense_layers == 0) {
+    return counts;
+  }
+  const Parallelism& p = plan.parallel;
+  for (const auto& range : dist::stage_layers(config->layers, p.pp, stage, model_chunks(p))) {
+    counts.push_back(std::clamp<std::int64_t>(config->dense_layers - range.first, 0, range.count));
+  }
+  return counts;
+}
+
+/// What of a stage's layers is not alike.
+std::vector<std::int64_t> kinds_of_layers(const TrainingPlan& plan, int stage) {
+  if (plan.model_code == ModelCode::megatron) {
+    return dense_layers_of(plan, stage);
+  }
+  return pipelining::is_naive(plan.parallel) ? kinds_of_blocks(plan, stage)
+                                             : std::vector<std::int64_t>{};
+}
+
 StageSignature stage_signature(const TrainingPlan& plan, int stage) {
   const Parallelism& p = plan.parallel;
   const dist::PipelineJob job = dist::pipeline_job(plan, stage);
-  const bool is_spread = plan.model_code != ModelCode::megatron && pipelining::is_naive(p);
   return {.layers = layers_of(plan, stage),
-          .kinds = is_spread ? kinds_of_blocks(plan, stage) : std::vector<std::int64_t>{},
+          .kinds = kinds_of_layers(plan, stage),
           .is_first = stage == 0,
           .is_last = stage == p.pp - 1,
           .actions = plan.model_code == ModelCode::megatron

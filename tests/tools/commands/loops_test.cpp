@@ -240,13 +240,13 @@ TEST_CASE("loops: Megatron-Core's Muon of mixtures", "[cli][megatron]") {
        {"megatron-muon-experts-ep2-zero1-rank6", "6", "--dp 8 --ep 2 --dp-kind zero1"},
        {"megatron-muon-experts-ep2-tp2-rank3", "3", "--dp 2 --ep 2 --tp 2 --sp"}}));
   CAPTURE(recording);
-  CHECK(different_in_optimizer(
-            recording,
-            "megatron-muon-experts.json " + options +
-                " --framework megatron --optimizer muon --batch 2 --seq 256 --checkpoint full "
-                "--wgrad-fusion false --rope-fusion false --vocab-divisor 1 "
-                "--moe-capacity-factor 1.25 --gpu h100-80 --steps 3",
-            rank) == 0);
+  CHECK(different_in_optimizer(recording,
+                               "megatron-muon-experts.json " + options +
+                                   " --framework megatron --transformer-impl local --optimizer "
+                                   "muon --batch 2 --seq 256 --checkpoint full "
+                                   "--wgrad-fusion false --rope-fusion false --vocab-divisor 1 "
+                                   "--moe-capacity-factor 1.25 --gpu h100-80 --steps 3",
+                               rank) == 0);
 }
 
 TEST_CASE("loops: Muon on shards of FSDP1 fails in PyTorch, on those of HSDP it is left to it",

@@ -28,6 +28,19 @@ struct Case {
   double allocated = 1e-4;  ///< share: the script holds its tokens for less long
 };
 
+void check_against_recording(const Case& row) {
+  CAPTURE(row.recording);
+  const auto recorded = json_of("replay " + kRecordings + row.recording + ".hwt.xz");
+  const auto simulated = json_of("simulate --model " + kModels + row.model + kPlan +
+                                 "--vocab-divisor 1 " + row.options);
+  const auto& device = recorded.at("devices").at(0).as_object();
+  CHECK(figure(simulated, "reserved_bytes") == figure(device, "reserved_bytes"));
+  CHECK(figure(simulated, "requested_bytes") / figure(device, "requested_bytes") ==
+        Approx(1).epsilon(1e-4));
+  CHECK(figure(simulated, "allocated_bytes") / figure(device, "allocated_bytes") ==
+        Approx(1).epsilon(row.allocated));
+}
+
 }  // namespace
 
 TEST_CASE("transformer engine: Megatron's layers have the peaks of the recordings",
@@ -51,17 +64,42 @@ TEST_CASE("transformer engine: Megatron's layers have the peaks of the recording
       {"llama-blockwise-h100", "llama.json", "--gpu h100-80 --fp8-recipe blockwise"},
       {"llama-mxfp8-b200", "llama.json", "--gpu b200 --fp8-recipe mxfp8"},
       {"gpt-delayed-h100", "gpt2.json", "--gpu h100-80 --fp8-recipe delayed"},
+      {"qwen3-h100", "qwen3.json", "--gpu h100-80"},
   }));
-  CAPTURE(row.recording);
-  const auto recorded = json_of("replay " + kRecordings + row.recording + ".hwt.xz");
-  const auto simulated = json_of("simulate --model " + kModels + row.model + kPlan +
-                                 "--vocab-divisor 1 " + row.options);
-  const auto& device = recorded.at("devices").at(0).as_object();
-  CHECK(figure(simulated, "reserved_bytes") == figure(device, "reserved_bytes"));
-  CHECK(figure(simulated, "requested_bytes") / figure(device, "requested_bytes") ==
-        Approx(1).epsilon(1e-4));
-  CHECK(figure(simulated, "allocated_bytes") / figure(device, "allocated_bytes") ==
-        Approx(1).epsilon(row.allocated));
+  check_against_recording(row);
+}
+
+TEST_CASE("transformer engine: mixtures and latent attention have the peaks of the recordings",
+          "[cli][megatron]") {
+  const std::string limited = "--gpu h100-80 --moe-capacity-factor 1.25";
+  const std::string second =
+      "--gpu h100-80 --moe-capacity-factor 1 --moe-router-fp32 false --moe-balancing seq-aux-loss";
+  const Case row = GENERATE_COPY(values<Case>({
+      {"experts-h100", "mixtral.json", limited + " --moe-permute-fusion false"},
+      {"mixtral-h100", "mixtral.json", limited},
+      {"mixtral-a100", "mixtral.json",
+       "--gpu a100-80 --attention sdpa-cudnn --moe-capacity-factor 1.25"},
+      {"mixtral-dropless-h100", "mixtral.json", "--gpu h100-80"},
+      {"mixtral-unfused-h100", "mixtral.json", "--gpu h100-80 --moe-permute-fusion false"},
+      {"mixtral-sequential-h100", "mixtral.json", limited + " --moe-grouped-gemm false"},
+      {"mixtral-micro-batches-h100", "mixtral.json", "--gpu h100-80 --grad-accum 2"},
+      {"mixtral-ep2-h100", "mixtral.json", "--gpu h100-80 --ep 2 --dp 2"},
+      {"mixtral-tp2-ep2-h100", "mixtral.json", "--gpu h100-80 --ep 2 --dp 2 --tp 2 --sp"},
+      {"qwen3-moe-h100", "qwen3-moe.json", "--gpu h100-80 --moe-balancing aux-loss"},
+      {"qwen3-moe-ep2-h100", "qwen3-moe.json",
+       "--gpu h100-80 --moe-balancing aux-loss --ep 2 --dp 2 --dp-kind zero1"},
+      {"latent-h100", "latent.json", "--gpu h100-80"},
+      {"deepseek-v2-h100", "deepseek-v2.json", second},
+      {"deepseek-v2-ep2-h100", "deepseek-v2.json", second + " --ep 2 --dp 2 --dp-kind zero1"},
+      {"deepseek-v2-recompute-h100", "deepseek-v2.json", second + " --checkpoint full"},
+      {"deepseek-v2-lite-h100", "deepseek-v2-lite.json", "--gpu h100-80"},
+      {"deepseek-v3-h100", "deepseek-v3.json", "--gpu h100-80"},
+      {"deepseek-v3-b200", "deepseek-v3.json", "--gpu b200"},
+      {"deepseek-v3-sp-h100", "deepseek-v3.json", "--gpu h100-80 --tp 2 --sp"},
+      {"deepseek-v3-pp2-h100", "deepseek-v3-4-layers.json",
+       "--gpu h100-80 --pp 2 --grad-accum 4 --rank 0"},
+  }));
+  check_against_recording(row);
 }
 
 // Published by SimuMax (tools/python/checks/measured_runs.tsv has all of its rows for decoders).
@@ -110,8 +148,12 @@ TEST_CASE("transformer engine: what is not simulated of it is refused by a sente
     CHECK(run.code == ExitCode::usage);
     return run.err;
   };
-  CHECK_THAT(told("--model mixtral-small --transformer-impl transformer-engine"),
+  CHECK_THAT(told("--model mixtral-small --fp8-recipe delayed --gpu h100-80"),
              Catch::Contains("mixture of experts"));
+  CHECK_THAT(told("--model qwen3-0.6b --transformer-impl local"),
+             Catch::Contains("norms of queries and keys"));
+  CHECK_THAT(told("--model qwen3-0.6b --fp8-recipe delayed --gpu h100-80"),
+             Catch::Contains("in 8 bits yet"));
   CHECK_THAT(told("--model " + kModels +
                   "llama.json --attention eager --transformer-impl transformer-engine"),
              Catch::Contains("unfused attention"));

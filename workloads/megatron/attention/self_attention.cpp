@@ -12,15 +12,22 @@
 
 namespace highwater::megatron {
 SelfAttention::SelfAttention(nn::Module* parent, const LayerContext& shared)
-    : Module(parent, "self_attention"),
+    : AttentionPart(parent, "self_attention"),
       shared_(shared),
       head_dim_(shared.config.head_dim),
       groups_(shared.config.kv_heads / shared.tp.size()),
       per_group_(shared.config.heads / shared.config.kv_heads),
       linear_proj_(make_last_linear(this, "linear_proj", shared, shared.config.heads * head_dim_)),
-      linear_qkv_(make_first_linear(this, "linear_qkv", shared,
-                                    (shared.config.heads + 2 * shared.config.kv_heads) * head_dim_,
-                                    shared.config.qkv_bias ? SplitBias::added : SplitBias::none)) {}
+      linear_qkv_(
+          make_first_linear(this, "linear_qkv", shared,
+                            {.in = shared.config.hidden,
+                             .out = (shared.config.heads + 2 * shared.config.kv_heads) * head_dim_},
+                            shared.config.qkv_bias ? SplitBias::added : SplitBias::none)) {
+  if (shared.config.qk_norm) {
+    q_layernorm_ = std::make_unique<Norm>(this, "q_layernorm", shared.config, head_dim_);
+    k_layernorm_ = std::make_unique<Norm>(this, "k_layernorm", shared.config, head_dim_);
+  }
+}
 
 WithBias SelfAttention::operator()(Tensor hidden_states, const Tensor& frequencies) const {
   const nn::InModule scope(*this);
@@ -33,8 +40,8 @@ WithBias SelfAttention::operator()(Tensor hidden_states, const Tensor& frequenci
   }
   Tensor mixed = core_attention(states);
   WithBias result = (*linear_proj_)(mixed);
-  eager::end_of_frame(split_up.query, split_up.key, split_up.value, states.query, states.key,
-                      states.value, mixed);
+  eager::end_of_frame(split_up.value, split_up.key, split_up.query, states.query, states.key,
+                      states.value, mixed);  // a tuple lets go of its last element first
   return result;
 }
 
@@ -50,7 +57,12 @@ QueryKeyValue SelfAttention::split(const Tensor& hidden_states) const {
   const Tensor by_group = eager::view(mixed, {s, b, groups_, (per_group_ + 2) * head_dim_});
   const TensorList parts =
       eager::split_with_sizes(by_group, {per_group_ * head_dim_, head_dim_, head_dim_}, 3);
-  return {eager::reshape(parts[0], {s, b, -1, head_dim_}), parts[1], parts[2]};
+  QueryKeyValue states{eager::reshape(parts[0], {s, b, -1, head_dim_}), parts[1], parts[2]};
+  if (q_layernorm_) {
+    states.query = (*q_layernorm_)(states.query);
+    states.key = (*k_layernorm_)(states.key);
+  }
+  return states;
 }
 
 Tensor SelfAttention::run_core(const QueryKeyValue& states) const {

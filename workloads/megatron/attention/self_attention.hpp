@@ -5,18 +5,19 @@
 #include <cstdint>
 #include <memory>
 
+#include "workloads/megatron/attention/attention_part.hpp"
 #include "workloads/megatron/attention/core_attention.hpp"
 #include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/layers.hpp"
+#include "workloads/megatron/layers/norm.hpp"
 
 namespace highwater::megatron {
 
-/// The bias is not yet added to the result (skip_bias_add).
-class SelfAttention : public nn::Module {
+class SelfAttention : public AttentionPart {
  public:
   SelfAttention(nn::Module* parent, const LayerContext& shared);
 
-  WithBias operator()(Tensor hidden_states, const Tensor& frequencies) const;
+  WithBias operator()(Tensor hidden_states, const Tensor& frequencies) const override;
 
  private:
   [[nodiscard]] QueryKeyValue split(const Tensor& hidden_states) const;
@@ -36,6 +37,8 @@ class SelfAttention : public nn::Module {
   std::int64_t per_group_;
   std::unique_ptr<SplitLinear> linear_proj_;
   std::unique_ptr<SplitLinear> linear_qkv_;
+  std::unique_ptr<Norm> q_layernorm_;  ///< null without qk_layernorm
+  std::unique_ptr<Norm> k_layernorm_;
 };
 
 }  // namespace highwater::megatron

@@ -21,18 +21,27 @@ bool uses_fp8(const nn::ModelContext& context) {
 }  // namespace
 
 std::unique_ptr<SplitLinear> make_first_linear(nn::Module* parent, std::string name,
-                                               const LayerContext& shared, std::int64_t out,
+                                               const LayerContext& shared, LinearSize size,
                                                SplitBias bias) {
   if (uses_fp8(parent->context())) {
-    return std::make_unique<Fp8NormedLinear>(parent, std::move(name), shared.tp, shared.config, out,
-                                             bias);
+    return std::make_unique<Fp8NormedLinear>(parent, std::move(name), shared.tp, shared.config,
+                                             size.out, bias);
   }
   if (uses_engine(parent->context())) {
-    return std::make_unique<NormedLinear>(parent, std::move(name), shared.tp, shared.config, out,
-                                          bias);
+    return std::make_unique<NormedLinear>(parent, std::move(name), shared, size, bias);
   }
-  return std::make_unique<ColumnParallelLinear>(parent, std::move(name), shared.tp,
-                                                shared.config.hidden, out, bias);
+  return std::make_unique<ColumnParallelLinear>(parent, std::move(name), shared.tp, size.in,
+                                                size.out, bias);
+}
+
+std::unique_ptr<SplitLinear> make_column_linear(nn::Module* parent, std::string name,
+                                                const LayerContext& shared, LinearSize size) {
+  if (uses_engine(parent->context())) {
+    return std::make_unique<EngineLinear>(parent, std::move(name), shared.tp, size,
+                                          EngineSplit::columns);
+  }
+  return std::make_unique<ColumnParallelLinear>(parent, std::move(name), shared.tp, size.in,
+                                                size.out, SplitBias::none);
 }
 
 std::unique_ptr<SplitLinear> make_last_linear(nn::Module* parent, std::string name,
@@ -40,10 +49,12 @@ std::unique_ptr<SplitLinear> make_last_linear(nn::Module* parent, std::string na
   if (uses_fp8(parent->context())) {
     return std::make_unique<Fp8RowLinear>(parent, std::move(name), shared.tp, shared.config, in);
   }
-  if (uses_engine(parent->context())) {
-    return std::make_unique<EngineRowLinear>(parent, std::move(name), shared.tp, shared.config, in);
-  }
   const nn::Bias bias = nn::bias_if(shared.config.linear_bias);
+  if (uses_engine(parent->context())) {
+    return std::make_unique<EngineLinear>(parent, std::move(name), shared.tp,
+                                          LinearSize{.in = in, .out = shared.config.hidden},
+                                          EngineSplit::rows, bias);
+  }
   return std::make_unique<RowParallelLinear>(parent, std::move(name), shared.tp, in,
                                              shared.config.hidden, bias);
 }

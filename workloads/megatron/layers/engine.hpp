@@ -14,10 +14,14 @@ namespace highwater::megatron {
 /// Whether layers are Transformer Engine's.
 bool uses_engine(const nn::ModelContext& context);
 
-/// The layer that follows a norm, of `out` columns in all; Transformer Engine's contains the norm.
+/// The layer that follows a norm; Transformer Engine's contains the norm.
 std::unique_ptr<SplitLinear> make_first_linear(nn::Module* parent, std::string name,
-                                               const LayerContext& shared, std::int64_t out,
+                                               const LayerContext& shared, LinearSize size,
                                                SplitBias bias);
+
+/// A layer of a part of the columns whose input somebody else has normalized; without a bias.
+std::unique_ptr<SplitLinear> make_column_linear(nn::Module* parent, std::string name,
+                                                const LayerContext& shared, LinearSize size);
 
 /// The layer before a residual sum, of `in` rows in all.
 std::unique_ptr<SplitLinear> make_last_linear(nn::Module* parent, std::string name,

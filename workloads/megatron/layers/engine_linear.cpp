@@ -55,47 +55,60 @@ struct NormedLinearBackward {
   }
 };
 
-/// _Linear.backward of a layer whose input is split. Saved: input, weight.
-struct RowLinearBackward {
+/// _Linear.backward. Saved: input, weight.
+struct EngineLinearBackward {
   TensorParallel* tp;
+  EngineSplit split;
 
   TensorList operator()(eager::Node& node, TensorList& grads) const {
-    const Tensor input = node.unpack(0);
     const Tensor weight = node.unpack(1);
     Tensor grad_output = grads[0];
-    if (tp->splits_sequence()) {
+    if (split == EngineSplit::rows && tp->splits_sequence()) {
       dist::Work work;
       grad_output = gather_rows(*tp, grads[0], work);
       work.wait();
     }
+    dist::Work gathering;
+    Tensor total = node.unpack(0);
+    if (split == EngineSplit::columns && tp->splits_sequence()) {
+      total = gather_rows(*tp, total, gathering);
+    }
     Tensor result = input_gradient(grad_output, weight);
+    dist::Work sending;
+    if (split == EngineSplit::columns) {
+      result = summed_gradient(*tp, result, sending);
+    }
+    gathering.wait();
     Tensor own = own_weight_gradient(*tp, weight);
     grad_output.reset();
+    sending.wait();
+    result->takes_no_sum = true;
     return {std::move(result), weight_result(*tp, weight, std::move(own))};
   }
 };
 
 }  // namespace
 
-NormedLinear::NormedLinear(nn::Module* parent, std::string name, TensorParallel& tp,
-                           const Config& config, std::int64_t out, SplitBias bias)
+NormedLinear::NormedLinear(nn::Module* parent, std::string name, const LayerContext& shared,
+                           LinearSize size, SplitBias bias)
     : SplitLinear(parent, std::move(name)),
-      tp_(tp),
-      kind_(config.rms_norm ? TeNormKind::rms : TeNormKind::layer),
+      tp_(shared.tp),
+      kind_(shared.config.rms_norm ? TeNormKind::rms : TeNormKind::layer),
       bias_kind_(bias) {
   const nn::InModule scope(*this);
-  norm_weight_ = make_parameter("layer_norm_weight", {config.hidden});
+  norm_weight_ = make_parameter("layer_norm_weight", {size.in});
   if (kind_ == TeNormKind::layer) {
-    norm_bias_ = make_parameter("layer_norm_bias", {config.hidden});
+    norm_bias_ = make_parameter("layer_norm_bias", {size.in});
   }
-  weight_ = make_parameter("weight", {out / tp.size(), config.hidden});
+  weight_ = make_parameter("weight", {size.out / tp_.size(), size.in});
   if (bias != SplitBias::none) {
-    bias_ = make_parameter("bias", {out / tp.size()});
+    bias_ = make_parameter("bias", {size.out / tp_.size()});
   }
 }
 
 WithBias NormedLinear::operator()(Tensor input) const {
   const nn::InModule scope(*this);
+  input = eager::contiguous(input);  // prepare_forward
   const bool adds_bias = bias_kind_ == SplitBias::added;
   keep_product_workspace(runtime());
   const auto node =
@@ -127,31 +140,46 @@ WithBias NormedLinear::operator()(Tensor input) const {
   return {std::move(output), bias_kind_ == SplitBias::skipped ? bias_ : Tensor{}};
 }
 
-EngineRowLinear::EngineRowLinear(nn::Module* parent, std::string name, TensorParallel& tp,
-                                 const Config& config, std::int64_t in)
-    : SplitLinear(parent, std::move(name)), tp_(tp) {
+EngineLinear::EngineLinear(nn::Module* parent, std::string name, TensorParallel& tp,
+                           LinearSize size, EngineSplit split, nn::Bias bias)
+    : SplitLinear(parent, std::move(name)), tp_(tp), split_(split) {
   const nn::InModule scope(*this);
-  weight_ = make_parameter("weight", {config.hidden, in / tp.size()});
-  if (config.linear_bias) {
-    bias_ = make_parameter("bias", {config.hidden});
+  const std::int64_t rows = size.out / (split == EngineSplit::columns ? tp.size() : 1);
+  const std::int64_t columns = size.in / (split == EngineSplit::rows ? tp.size() : 1);
+  weight_ = make_parameter("weight", {rows, columns});
+  if (bias == nn::Bias::present) {
+    bias_ = make_parameter("bias", {rows});
   }
   keep_product_workspace(runtime());  // _prealloc_cublas_workspace
 }
 
-WithBias EngineRowLinear::operator()(Tensor input) const {
+WithBias EngineLinear::operator()(Tensor input) const {
   const nn::InModule scope(*this);
   const auto node = eager::begin_node(runtime(), "_LinearBackward", {input, weight_});
   Tensor output;
   {
     const eager::NoGrad no_grad(runtime());
-    output = summed_result(tp_, result_block(input, weight_));
+    output = product(input);
   }
   if (node) {
     node->save(input);
     node->save(weight_);
   }
-  eager::finish_node(node, output, RowLinearBackward{&tp_});
+  eager::finish_node(node, output, EngineLinearBackward{.tp = &tp_, .split = split_});
   return {std::move(output), bias_};
+}
+
+Tensor EngineLinear::product(const Tensor& input) const {
+  if (split_ == EngineSplit::rows) {
+    return summed_result(tp_, result_block(input, weight_));
+  }
+  Tensor total = input;
+  if (split_ == EngineSplit::columns && tp_.splits_sequence()) {
+    dist::Work work;
+    total = gather_rows(tp_, input, work);
+    work.wait();
+  }
+  return result_block(total, weight_);
 }
 
 }  // namespace highwater::megatron

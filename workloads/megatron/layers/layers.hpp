@@ -17,6 +17,12 @@ struct WithBias {
   Tensor bias;
 };
 
+/// Columns of a layer's input and of its result, of all ranks together.
+struct LinearSize {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+};
+
 /// Whether a layer has a bias, and who adds it.
 enum class SplitBias : std::uint8_t { none, added, skipped };
 

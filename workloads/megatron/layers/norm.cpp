@@ -13,16 +13,16 @@ namespace highwater::megatron {
 OnHost::OnHost(nn::ModelContext& context)
     : place_(context.place, eager::Place::host), dtype_(context.dtype, DType::fp32) {}
 
-Norm::Norm(nn::Module* parent, std::string name, const Config& config)
+Norm::Norm(nn::Module* parent, std::string name, const Config& config, std::int64_t width)
     : Module(parent, std::move(name)), rms_(config.rms_norm), is_engine_(uses_engine(context())) {
   const nn::InModule scope(*this);
   std::optional<OnHost> on_host;
   if (!is_engine_) {
     on_host.emplace(context());
   }
-  weight_ = make_parameter("weight", {config.hidden});
+  weight_ = make_parameter("weight", {width});
   if (!rms_) {
-    bias_ = make_parameter("bias", {config.hidden});
+    bias_ = make_parameter("bias", {width});
   }
 }
 

@@ -2,7 +2,9 @@
 // Source: core/fusions/fused_layer_norm.py and core/extensions/transformer_engine.py of 0.16.1.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "workloads/megatron/layers/tensor_parallel.hpp"
 #include "workloads/nn/module.hpp"
@@ -24,7 +26,11 @@ class OnHost {
 /// TENorm, which is made on the device.
 class Norm : public nn::Module {
  public:
-  Norm(nn::Module* parent, std::string name, const Config& config);
+  Norm(nn::Module* parent, std::string name, const Config& config)
+      : Norm(parent, std::move(name), config, config.hidden) {}
+
+  /// Of `width` columns: of heads.
+  Norm(nn::Module* parent, std::string name, const Config& config, std::int64_t width);
 
   [[nodiscard]] nn::LayerKind layer_kind() const override { return nn::LayerKind::norm; }
 

@@ -20,6 +20,32 @@ eager::BackwardFunction gather_in_backward(TensorParallel& tp) {
   return [&tp](eager::Node&, TensorList& grads) { return TensorList{gather_first(tp, grads[0])}; };
 }
 
+Tensor flat_block(const Tensor& like, Parts parts) {
+  constexpr Release kWithoutCopy{2, 15};  // recorded of it; the releases since 2.6 were not
+  const bool is_copied = parts == Parts::listed && like.runtime().torch < kWithoutCopy;
+  return is_copied ? eager::empty(like.runtime(), like.sizes(), like.dtype()) : Tensor{};
+}
+
+// _gather_along_first_dim.
+Tensor gathered(TensorParallel& tp, const Tensor& input, Parts parts) {
+  const eager::NoGrad no_grad(input.runtime());
+  Tensor output = eager::empty(input.runtime(),
+                               with_first(input.sizes(), input.size(0) * tp.size()), input.dtype());
+  const Tensor flat = flat_block(output, parts);
+  tp.group().all_gather_into_tensor(output, eager::contiguous(input));
+  return output;
+}
+
+// _reduce_scatter_along_first_dim.
+Tensor reduced(TensorParallel& tp, const Tensor& input, Parts parts) {
+  const eager::NoGrad no_grad(input.runtime());
+  Tensor output = eager::empty(input.runtime(),
+                               with_first(input.sizes(), input.size(0) / tp.size()), input.dtype());
+  const Tensor flat = flat_block(input, parts);
+  tp.group().reduce_scatter_tensor(output, eager::contiguous(input));
+  return output;
+}
+
 }  // namespace
 
 TensorParallel::TensorParallel(eager::Runtime& runtime, const Parallelism& plan)
@@ -109,6 +135,26 @@ Tensor reduce_scatter_to_sequence(TensorParallel& tp, const Tensor& input) {
   }
   eager::finish_node(node, part, gather_in_backward(tp));
   return part;
+}
+
+Tensor gather_from_sequence(TensorParallel& tp, const Tensor& input, Parts parts) {
+  const auto node =
+      eager::begin_node(input.runtime(), "_GatherFromSequenceParallelRegionBackward", {input});
+  Tensor output = gathered(tp, input, parts);
+  eager::finish_node(node, output, [&tp, parts](Node&, TensorList& grads) {
+    return TensorList{reduced(tp, grads[0], parts)};
+  });
+  return output;
+}
+
+Tensor reduce_scatter_rows(TensorParallel& tp, const Tensor& input, Parts parts) {
+  const auto node =
+      eager::begin_node(input.runtime(), "_ReduceScatterToSequenceParallelRegionBackward", {input});
+  Tensor output = reduced(tp, input, parts);
+  eager::finish_node(node, output, [&tp, parts](Node&, TensorList& grads) {
+    return TensorList{gathered(tp, grads[0], parts)};
+  });
+  return output;
 }
 
 }  // namespace highwater::megatron

@@ -5,6 +5,7 @@
 // (GlobalMemoryBuffer) and core/tensor_parallel/mappings.py.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "workloads/distributed/process_group.hpp"
@@ -69,6 +70,17 @@ Tensor reduce_from_region(TensorParallel& tp, const Tensor& input);
 
 /// scatter_to_sequence_parallel_region: this rank's part of the sequence, a view; backward gathers.
 Tensor scatter_to_sequence(TensorParallel& tp, const Tensor& input);
+
+/// Whether a collective gets parts of different lengths, which ProcessGroupNCCL copies to or from
+/// one block.
+enum class Parts : std::uint8_t { equal, listed };
+
+/// gather_from_sequence_parallel_region: the rows of all ranks; backward sums and scatters.
+Tensor gather_from_sequence(TensorParallel& tp, const Tensor& input, Parts parts = Parts::equal);
+
+/// reduce_scatter_to_sequence_parallel_region of rows that another exchange brought; backward
+/// gathers.
+Tensor reduce_scatter_rows(TensorParallel& tp, const Tensor& input, Parts parts);
 
 /// reduce_scatter_to_sequence_parallel_region: backward gathers.
 Tensor reduce_scatter_to_sequence(TensorParallel& tp, const Tensor& input);

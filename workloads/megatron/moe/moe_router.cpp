@@ -3,132 +3,79 @@
 #include <utility>
 
 #include "workloads/eager/node.hpp"
+#include "workloads/megatron/layers/engine.hpp"
+#include "workloads/megatron/moe/load_balancing.hpp"
+#include "workloads/megatron/moe/router_gate.hpp"
+#include "workloads/megatron/moe/router_scores.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
+
+using eager::Tensor;
+
 namespace {
 
-using eager::Node;
-using eager::Tensor;
-using eager::TensorList;
-
-Tensor product(eager::Runtime& runtime, const eager::Dims& sizes) {
-  const eager::OpScope op(runtime, "te_general_gemm");
-  return eager::empty(runtime, sizes, DType::fp32);
-}
-
-Tensor zeros_like(const Tensor& self) {
-  const eager::OpScope op(self.runtime(), "zeros_like");
-  return eager::empty_like(self);
-}
-
-// RouterGatingLinearFunction.backward: both products need fp32 operands.
-TensorList gating_backward(Node& node, TensorList& grads) {
-  const Tensor input = node.unpack(0);
-  const Tensor weight = node.unpack(1);
-  eager::Runtime& runtime = *node.runtime;
-  const eager::Dims rows{grads[0].numel() / weight.size(0), input.size(-1)};
-  const auto with_wide = [&](const Tensor& operand, const eager::Dims& sizes) {
-    const Tensor wide = eager::to_dtype(operand, DType::fp32);
-    return product(runtime, sizes);
-  };
-  Tensor grad_input = with_wide(weight, rows);
-  Tensor grad_weight = with_wide(input, weight.sizes());
-  grad_input = eager::to_dtype(grad_input, input.dtype());
-  grad_weight = eager::to_dtype(grad_weight, weight.dtype());
-  grad_input = eager::view(grad_input, input.sizes());
-  return {std::move(grad_input), std::move(grad_weight)};
-}
-
-// get_workspace() of Transformer Engine: once per process, 32 MiB from Hopper on.
-void make_workspace_once(eager::Runtime& runtime, bool& is_made) {
-  if (std::exchange(is_made, true)) {
-    return;
-  }
-  constexpr std::int64_t kMiB = 1 << 20;
-  const std::int64_t bytes = runtime.gpu.major >= 9 ? 32 * kMiB : 4 * kMiB;
-  const eager::OpScope op(runtime, "get_cublas_workspace", 0);
-  const Tensor workspace = eager::empty(runtime, {bytes}, DType::uint8);
-  runtime.categorize(workspace, Category::workspace);
-  runtime.workspaces.push_back(workspace);
-}
-
-Tensor gating(const Tensor& input, const Tensor& weight) {
-  eager::Runtime& runtime = input.runtime();
-  const auto node =
-      eager::begin_node(runtime, "RouterGatingLinearFunctionBackward", {input, weight});
-  eager::Dims sizes = input.sizes();
-  sizes.back() = weight.size(0);
-  Tensor logits = product(runtime, sizes);
-  eager::finish_node(node, logits, gating_backward);
-  if (node) {
-    node->save(input);
-    node->save(weight);
-  }
-  return logits;
-}
-
-// zeros_like(logits).scatter(1, indices, probs)
-Tensor scattered(const Tensor& like, const Tensor& indices, const Tensor& values) {
-  eager::Runtime& runtime = like.runtime();
-  const auto node = eager::begin_node(runtime, "ScatterBackward0", {values});
-  const Tensor zeros = zeros_like(like);
-  const eager::OpScope op(runtime, "scatter");
-  Tensor result = eager::empty_like(zeros);
-  eager::finish_node(node, result, [](Node& own, TensorList& grads) {
-    const Tensor places = own.unpack(0);
-    const eager::OpScope gather(*own.runtime, "gather");
-    return TensorList{eager::empty(*own.runtime, places.sizes(), grads[0].dtype())};
-  });
-  if (node) {
-    node->save(indices);
-  }
-  return result;
-}
-
-// zeros_like(logits).int().scatter(1, indices, 1).bool(), without .int() in the token dropping.
-Tensor mask_of(const Tensor& like, DType dtype) {
-  eager::Runtime& runtime = like.runtime();
-  const eager::NoGrad no_grad(runtime);
-  Tensor chain = zeros_like(like);
-  chain = eager::to_dtype(chain, dtype);
-  chain = eager::clone(chain);  // scatter
-  return eager::to_dtype(chain, DType::boolean);
+/// Whether the gate's product is PyTorch's.
+bool multiplies_by_torch(const nn::ModelContext& context) {
+  constexpr Release kWithoutGetWorkspace{2, 10};
+  return uses_engine(context) &&
+         release_of(context.plan.versions.transformer_engine) >= kWithoutGetWorkspace;
 }
 
 }  // namespace
 
-Router::Router(nn::Module* parent, const Config& config, ExpertParallel& experts)
-    : Module(parent, "router"), top_k_(config.top_k), experts_(experts) {
+Router::Router(nn::Module* parent, const LayerContext& shared)
+    : Module(parent, "router"), config_(shared.config), experts_(shared.experts) {
   const nn::InModule scope(*this);
-  // torch.empty on the host in fp32, then .to(params_dtype).
-  const eager::Scoped<eager::Place> on_host(context().place, eager::Place::host);
-  weight_ = make_parameter("weight", {config.experts, config.hidden});
+  {  // torch.empty on the host in fp32, then .to(params_dtype).
+    const eager::Scoped<eager::Place> on_host(context().place, eager::Place::host);
+    weight_ = make_parameter("weight", {config_.experts, config_.hidden});
+  }
+  if (config_.router.scores == RouterScores::sigmoid) {
+    register_buffer("local_tokens_per_expert",
+                    eager::empty(runtime(), {config_.experts}, DType::fp32));
+    expert_bias_ = eager::empty(runtime(), {config_.experts}, DType::fp32);
+    register_buffer("expert_bias", expert_bias_);
+  }
 }
 
 RoutingResult Router::operator()(const Tensor& hidden_states) const {
   const nn::InModule scope(*this);
-  make_workspace_once(runtime(), experts_.has_workspace());
-  const Tensor logits = gating(hidden_states, weight_);
-  return choose(logits);
+  const Tensor by_sequence = gate(hidden_states);
+  const Tensor logits = eager::view(by_sequence, {-1, config_.experts});
+  RoutingResult routed = choose(logits);
+  if (experts_.capacity_factor()) {
+    routed = limited(std::move(routed));
+  }
+  if (context().training && runtime().grad_enabled) {
+    routed.probs = balanced(routed.probs, logits, hidden_states.size(1));
+    count_tokens(routed);
+  }
+  return routed;
 }
 
-// topk_routing_with_score_function, then apply_router_token_dropping.
-RoutingResult Router::choose(const Tensor& logits_in) const {
-  const Tensor logits = eager::view(logits_in, {-1, logits_in.size(-1)});
-  RoutingResult routed;
-  {
-    auto [scores, indices] = eager::topk(logits, top_k_, 1);
-    Tensor probs = eager::softmax(scores, -1, DType::fp32);
-    routed.probs = scattered(logits, indices, probs);
-    routed.routing_map = mask_of(logits, DType::int32);
-    eager::end_of_frame(scores, indices, probs);
+Tensor Router::gate(const Tensor& input) const {
+  if (multiplies_by_torch(context())) {
+    const bool is_fp32 = context().plan.parallel.megatron.moe_router_fp32;
+    return gate_of_torch(input, weight_, is_fp32 ? DType::fp32 : input.dtype());
   }
-  return experts_.capacity_factor() ? limited(std::move(routed)) : std::move(routed);
+  return gate_of_engine(input, weight_, experts_.has_workspace());
+}
+
+// topk_routing_with_score_function.
+RoutingResult Router::choose(const Tensor& logits) const {
+  Chosen chosen = chosen_experts(logits, config_, expert_bias_);
+  RoutingResult routed;
+  routed.probs = scattered(logits, chosen.indices, chosen.probs);
+  routed.routing_map = mask_of(logits, DType::int32);
+  eager::end_of_frame(chosen.scores, chosen.indices, chosen.probs, chosen.corrected_scores,
+                      chosen.corrected_best);
+  return routed;
 }
 
 RoutingResult Router::limited(RoutingResult routed) const {
   const Routing routing{
-      .tokens = routed.probs.size(0), .experts = routed.probs.size(1), .top_k = top_k_};
+      .tokens = routed.probs.size(0), .experts = routed.probs.size(1), .top_k = config_.top_k};
   const std::int64_t capacity = expert_capacity(routing, *experts_.capacity_factor());
   eager::Selected chosen;
   Tensor mask;
@@ -143,6 +90,27 @@ RoutingResult Router::limited(RoutingResult routed) const {
   Tensor probs = eager::mul(routed.probs, mask);
   eager::end_of_frame(chosen.values, chosen.indices, routed.probs, routed.routing_map);
   return {.probs = std::move(probs), .routing_map = std::move(mask)};
+}
+
+// _apply_expert_bias: what the bias is corrected by after the step.
+void Router::count_tokens(const RoutingResult& routed) const {
+  if (expert_bias_.defined()) {
+    const eager::NoGrad no_grad(runtime());
+    const Tensor added =
+        eager::reduce_plain("sum", routed.routing_map, {0}, eager::KeepDim::no, DType::int64);
+  }
+}
+
+// The loss of balance is added to the graph behind the probabilities.
+Tensor Router::balanced(const Tensor& probs, const Tensor& logits, std::int64_t sequences) const {
+  const MoeBalancing kind = context().plan.parallel.megatron.moe_balancing;
+  if (kind == MoeBalancing::none) {
+    return probs;
+  }
+  const BalancedTokens tokens{.top_k = config_.top_k,
+                              .sequences = kind == MoeBalancing::seq_aux_loss ? sequences : 1,
+                              .is_sigmoid = config_.router.scores == RouterScores::sigmoid};
+  return with_balancing_loss(probs, logits, tokens);
 }
 
 }  // namespace highwater::megatron

@@ -3,6 +3,9 @@
 #include <utility>
 
 #include "workloads/eager/node.hpp"
+#include "workloads/megatron/layers/engine.hpp"
+#include "workloads/megatron/transformer_engine/permutation.hpp"
+#include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
 namespace {
@@ -55,58 +58,13 @@ Tensor scatter_add(const Dims& sizes, const Tensor& order, const Tensor& rows) {
   return total;
 }
 
-/// Whether a collective gets parts of different lengths, which ProcessGroupNCCL copies to or from
-/// one block.
-enum class Parts : std::uint8_t { equal, listed };
-
-Tensor flat_block(const Tensor& like, Parts parts) {
-  return parts == Parts::listed ? eager::empty(like.runtime(), like.sizes(), like.dtype())
-                                : Tensor{};
-}
-
-// _gather_along_first_dim.
-Tensor gathered(TensorParallel& tp, const Tensor& input, Parts parts) {
-  const eager::NoGrad no_grad(input.runtime());
-  Tensor output = eager::empty(input.runtime(),
-                               with_first(input.sizes(), input.size(0) * tp.size()), input.dtype());
-  const Tensor flat = flat_block(output, parts);
-  tp.group().all_gather_into_tensor(output, eager::contiguous(input));
-  return output;
-}
-
-// _reduce_scatter_along_first_dim.
-Tensor reduced(TensorParallel& tp, const Tensor& input, Parts parts) {
-  const eager::NoGrad no_grad(input.runtime());
-  Tensor output = eager::empty(input.runtime(),
-                               with_first(input.sizes(), input.size(0) / tp.size()), input.dtype());
-  const Tensor flat = flat_block(input, parts);
-  tp.group().reduce_scatter_tensor(output, eager::contiguous(input));
-  return output;
-}
-
-// gather_from_sequence_parallel_region.
-Tensor gather_rows(TensorParallel& tp, const Tensor& input, Parts parts) {
-  const auto node =
-      eager::begin_node(input.runtime(), "_GatherFromSequenceParallelRegionBackward", {input});
-  Tensor output = gathered(tp, input, parts);
-  eager::finish_node(node, output, [&tp, parts](Node&, TensorList& grads) {
-    return TensorList{reduced(tp, grads[0], parts)};
-  });
-  return output;
-}
-
-// reduce_scatter_to_sequence_parallel_region.
-Tensor reduce_rows(TensorParallel& tp, const Tensor& input, Parts parts) {
-  const auto node =
-      eager::begin_node(input.runtime(), "_ReduceScatterToSequenceParallelRegionBackward", {input});
-  Tensor output = reduced(tp, input, parts);
-  eager::finish_node(node, output, [&tp, parts](Node&, TensorList& grads) {
-    return TensorList{gathered(tp, grads[0], parts)};
-  });
-  return output;
-}
-
 }  // namespace
+
+TokenDispatcher::TokenDispatcher(const nn::ModelContext& context, const LayerContext& shared)
+    : config_(shared.config),
+      tp_(shared.tp),
+      experts_(shared.experts),
+      is_fused_(uses_engine(context) && context.plan.parallel.megatron.moe_permute_fusion) {}
 
 TokenDispatcher::Dispatched TokenDispatcher::preprocess(const Tensor& hidden_states,
                                                         const RoutingResult& routed) {
@@ -117,7 +75,7 @@ TokenDispatcher::Dispatched TokenDispatcher::preprocess(const Tensor& hidden_sta
   counts_ = experts_.counts(
       {.tokens = tokens.size(0), .experts = config_.experts, .top_k = config_.top_k});
   if (is_padded()) {
-    return permute_padded(tokens);
+    return is_fused_ ? permute_fused(tokens) : permute_padded(tokens);
   }
   {
     const eager::NoGrad no_grad(tokens.runtime());
@@ -126,7 +84,13 @@ TokenDispatcher::Dispatched TokenDispatcher::preprocess(const Tensor& hidden_sta
       experts_.gather_counts(tp_.size(), config_.experts, std::move(per_expert));
     }
   }
-  return permute(tokens);
+  return is_fused_ ? permute_fused(tokens) : permute(tokens);
+}
+
+TokenDispatcher::Dispatched TokenDispatcher::permute_fused(const Tensor& tokens) {
+  PermutedRows permuted = permute_by_map(tokens, routed_.probs, counts_.sent);
+  order_ = std::move(permuted.map);
+  return {std::move(permuted.rows), std::move(permuted.probs)};
 }
 
 TokenDispatcher::Dispatched TokenDispatcher::permute(const Tensor& tokens) {
@@ -180,11 +144,15 @@ TokenDispatcher::Dispatched TokenDispatcher::dispatch(const Dispatched& rows) {
 TokenDispatcher::Dispatched TokenDispatcher::postprocess(Dispatched rows) {
   if (tp_.size() > 1) {
     const Parts parts = is_padded() ? Parts::equal : Parts::listed;
-    rows.tokens = gather_rows(tp_, rows.tokens, parts);
-    rows.probs = gather_rows(tp_, rows.probs, parts);
+    rows.tokens = gather_from_sequence(tp_, rows.tokens, parts);
+    rows.probs = gather_from_sequence(tp_, rows.probs, parts);
   }
   if (counts_.received.size() == 1) {
     return rows;
+  }
+  if (is_fused_ && !is_padded()) {
+    PermutedRows chunks = sort_chunks(rows.tokens, rows.probs);
+    return {std::move(chunks.rows), std::move(chunks.probs)};
   }
   Tensor tokens = sorted(rows.tokens, RowOrder::by_expert);
   if (is_padded()) {  // one after the other; chunks are sorted by one function
@@ -199,11 +167,12 @@ TokenDispatcher::Dispatched TokenDispatcher::postprocess(Dispatched rows) {
 
 Tensor TokenDispatcher::combine_preprocess(Tensor rows) {
   if (counts_.received.size() > 1) {
-    rows = sorted(rows, RowOrder::as_received);
+    rows = is_fused_ && !is_padded() ? sort_chunks(rows, {}).rows
+                                     : sorted(rows, RowOrder::as_received);
   }
   if (tp_.size() > 1) {
     Tensor chain = eager::to_dtype(rows, routed_.probs.dtype());
-    chain = reduce_rows(tp_, chain, is_padded() ? Parts::equal : Parts::listed);
+    chain = reduce_scatter_rows(tp_, chain, is_padded() ? Parts::equal : Parts::listed);
     chain = eager::to_dtype(chain, rows.dtype());
     std::swap(rows, chain);
   }
@@ -216,6 +185,9 @@ Tensor TokenDispatcher::combine(const Tensor& rows) {
 
 Tensor TokenDispatcher::combine_postprocess(const Tensor& rows) {
   const std::int64_t tokens = hidden_shape_[0] * hidden_shape_[1];
+  if (is_fused_) {
+    return eager::view(unpermute_by_map(rows, order_), hidden_shape_);
+  }
   const Tensor total = scatter_add({tokens, hidden_shape_.back()}, order_, rows);
   return eager::view(total, hidden_shape_);
 }

@@ -6,16 +6,14 @@
 
 #include <cstdint>
 
-#include "workloads/megatron/layers/expert_parallel.hpp"
-#include "workloads/megatron/layers/tensor_parallel.hpp"
+#include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/moe/moe_router.hpp"
 
 namespace highwater::megatron {
 
 class TokenDispatcher {
  public:
-  TokenDispatcher(const Config& config, TensorParallel& tp, ExpertParallel& experts)
-      : config_(config), tp_(tp), experts_(experts) {}
+  TokenDispatcher(const nn::ModelContext& context, const LayerContext& shared);
 
   /// Rows for experts, and the weight of each.
   struct Dispatched {
@@ -46,6 +44,7 @@ class TokenDispatcher {
  private:
   Dispatched permute(const Tensor& tokens);
   Dispatched permute_padded(const Tensor& tokens);
+  Dispatched permute_fused(const Tensor& tokens);
   enum class RowOrder : std::uint8_t { by_expert, as_received };
   [[nodiscard]] Tensor sorted(const Tensor& rows, RowOrder order) const;
   [[nodiscard]] Tensor sorted_chunks(const Tensor& rows) const;
@@ -55,10 +54,11 @@ class TokenDispatcher {
   const Config& config_;
   TensorParallel& tp_;
   ExpertParallel& experts_;
+  bool is_fused_;  ///< moe_permute_fusion
   TokenCounts counts_;
   Dims hidden_shape_;
   RoutingResult routed_;
-  Tensor order_;  ///< reversed_local_input_permutation_mapping
+  Tensor order_;  ///< reversed_local_input_permutation_mapping; fused: the kernels' map
 };
 
 }  // namespace highwater::megatron

@@ -33,7 +33,8 @@ void keep_sequence_offsets(Runtime& runtime, std::int64_t batch, std::int64_t le
   }
 }
 
-CudnnAttention blocks_of(const Tensor& query, const Tensor& key, double dropout) {
+CudnnAttention blocks_of(const Tensor& query, const Tensor& key, const Tensor& value,
+                         double dropout) {
   Runtime& runtime = query.runtime();
   return cudnn_attention(runtime.gpu, {.shape = {.batch = query.size(1),
                                                  .heads = query.size(2),
@@ -41,7 +42,7 @@ CudnnAttention blocks_of(const Tensor& query, const Tensor& key, double dropout)
                                                  .q_len = query.size(0),
                                                  .kv_len = key.size(0),
                                                  .head_dim = query.size(3),
-                                                 .v_head_dim = query.size(3)},
+                                                 .v_head_dim = value.size(3)},
                                        .dropout = dropout,
                                        .workspaces = runtime.cudnn_workspaces});
 }
@@ -53,12 +54,14 @@ struct Attended {
 };
 
 // fused_attn_fwd: the workspace is asked for before the row sums.
-Attended attend(const Tensor& query, const Tensor& key, double dropout) {
+Attended attend(const Tensor& query, const Tensor& key, const Tensor& value, double dropout) {
   Runtime& runtime = query.runtime();
   const eager::OpScope op(runtime, "fused_attn_fwd");
-  const CudnnAttention blocks = blocks_of(query, key, dropout);
+  const CudnnAttention blocks = blocks_of(query, key, value, dropout);
+  Dims sizes = query.sizes();
+  sizes.back() = value.size(3);
   Attended result;
-  result.output = eager::empty(runtime, query.sizes(), query.dtype());
+  result.output = eager::empty(runtime, sizes, query.dtype());
   result.random_state = eager::empty(runtime, {2}, DType::int64);
   const auto workspace = runtime.allocate(blocks.forward_workspace);
   result.row_sums =
@@ -88,7 +91,8 @@ struct FusedBackward {
                                ? interleaved_gradients(query)
                                : TensorList{eager::empty_like(query), eager::empty_like(key),
                                             eager::empty_like(value)};
-    const auto workspace = runtime.allocate(blocks_of(query, key, dropout).backward_workspace);
+    const auto workspace =
+        runtime.allocate(blocks_of(query, key, value, dropout).backward_workspace);
     return gradients;
   }
 };
@@ -110,7 +114,7 @@ Tensor fused_attention(const Tensor& query_in, const Tensor& key_in, const Tenso
   Attended result;
   {
     const eager::NoGrad no_grad(runtime);
-    result = attend(query, key, dropout);
+    result = attend(query, key, value, dropout);
   }
   eager::finish_node(node, result.output,
                      FusedBackward{.dropout = dropout, .is_interleaved = is_interleaved});

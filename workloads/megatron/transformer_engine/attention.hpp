@@ -9,7 +9,7 @@
 
 namespace highwater::megatron {
 
-/// Causal attention of [s, b, heads, d] operands: [s, b, heads * d].
+/// Causal attention of [s, b, heads, d] operands: [s, b, heads * d], d that of the values.
 eager::Tensor fused_attention(const eager::Tensor& query, const eager::Tensor& key,
                               const eager::Tensor& value, double dropout);
 

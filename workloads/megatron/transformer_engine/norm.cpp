@@ -80,12 +80,14 @@ Tensor engine_norm(const Tensor& input, const Tensor& weight, const Tensor& bias
   const auto node =
       eager::begin_node(runtime, "_OperationFuserAutogradFunctionBackward", {input, weight, bias});
   Normalized result;
+  Tensor laid_out;
   {
     const eager::NoGrad no_grad(runtime);
-    result = normalize(input, kind);
+    laid_out = eager::contiguous(input);
+    result = normalize(laid_out, kind);
   }
   if (node) {
-    node->save(input);
+    node->save(laid_out);
     node->save(result.mean);
     node->save(result.deviation);
   }

@@ -10,6 +10,10 @@ namespace highwater::megatron {
 /// 9.0 on, before it 4 MiB.
 void keep_product_workspace(eager::Runtime& runtime);
 
+/// The same for each of the streams on which the experts' products run, kept from the first of
+/// these on.
+void keep_stream_workspaces(eager::Runtime& runtime);
+
 /// The block of a product's result.
 eager::Tensor product_block(eager::Runtime& runtime, const eager::Dims& sizes, DType dtype);
 

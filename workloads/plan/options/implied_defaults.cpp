@@ -51,8 +51,7 @@ bool shards_fp16_by_accelerate(const TrainingPlan& plan) {
 }
 
 bool takes_engine(const TrainingPlan& plan) {
-  return plan.framework == Framework::megatron && plan.attention != Attention::eager &&
-         !has_field(plan.model.config, FieldRole::experts);
+  return plan.framework == Framework::megatron && plan.attention != Attention::eager;
 }
 
 bool runs_over_grid(const TrainingPlan& plan) {
@@ -295,8 +294,8 @@ constexpr std::array kImpliedDefaults{
                      return plan.framework == Framework::torchtune && is_fsdp2(plan.parallel);
                    },
                    "all"},
-    // Megatron-LM arguments.py --transformer-impl. A mixture's layers are simulated without
-    // Transformer Engine, as is attention that is written out.
+    // Megatron-LM arguments.py --transformer-impl. Attention that is written out is simulated
+    // without Transformer Engine.
     ImpliedDefault{"transformer-impl", takes_engine, "transformer-engine"},
     // transformers' own choice for classes without SDPA.
     ImpliedDefault{"attention", [](const TrainingPlan& plan) { return !supports_sdpa(plan); },

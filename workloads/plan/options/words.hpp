@@ -131,6 +131,9 @@ inline constexpr std::array kFp8Recipes{
     Word{"none", Fp8Recipe::none}, Word{"delayed", Fp8Recipe::delayed},
     Word{"tensorwise", Fp8Recipe::tensorwise}, Word{"blockwise", Fp8Recipe::blockwise},
     Word{"mxfp8", Fp8Recipe::mxfp8}};
+inline constexpr std::array kMoeBalancings{Word{"none", MoeBalancing::none},
+                                           Word{"aux-loss", MoeBalancing::aux_loss},
+                                           Word{"seq-aux-loss", MoeBalancing::seq_aux_loss}};
 inline constexpr std::array kMuonTps{Word{"blockwise", MuonTp::blockwise},
                                      Word{"duplicated", MuonTp::duplicated},
                                      Word{"distributed", MuonTp::distributed}};

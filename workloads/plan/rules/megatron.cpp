@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/rules/option_parts.hpp"
 #include "workloads/plan/rules/parts.hpp"
 #include "workloads/plan/rules/tables.hpp"
@@ -29,6 +30,21 @@ bool runs_fp8(const PlanFacts& f) {
   return f.plan->parallel.megatron.fp8 != Fp8Recipe::none;
 }
 
+bool has_experts(const PlanFacts& f) {
+  return has_field(f.plan->model.config, FieldRole::experts);
+}
+
+/// Whether the model has parts whose local layers were not compared with a recording.
+bool needs_engine(const PlanFacts& f) {
+  const std::optional<megatron::Config> config = megatron::config_of(f.plan->model.config);
+  return config && (config->qk_norm || config->latent || config->shared_ffn > 0);
+}
+
+bool has_latent_attention(const PlanFacts& f) {
+  const std::optional<megatron::Config> config = megatron::config_of(f.plan->model.config);
+  return runs_megatron(f) && config && config->latent;
+}
+
 constexpr std::array kPartsOfPretraining{parts::kInit,  parts::kLoss,       parts::kLora,
                                          parts::kCache, parts::kKeptLogits, parts::kMask,
                                          parts::kEval};
@@ -51,11 +67,34 @@ constexpr std::array kMegatronRules{
          },
          "{asked}: only NeMo uses Apex's optimizer; add --framework nemo, or omit {them}",
          parts::kApexOptions},
+    Rule{[](const PlanFacts& f) { return runs_megatron(f) && !runs_engine(f) && needs_engine(f); },
+         "transformer-impl local with {model}: norms of queries and keys, latent attention and "
+         "experts that all tokens share are simulated only with Transformer Engine's layers; use "
+         "transformer-impl transformer-engine"},
+    Rule{[](const PlanFacts& f) { return has_latent_attention(f) && f.plan->gpu.major < 9; },
+         "{model} on {gpu}: Transformer Engine takes cuDNN's attention for latent heads, which it "
+         "has from compute capability 9.0 on; use another GPU"},
     Rule{[](const PlanFacts& f) {
-           return runs_engine(f) && has_field(f.plan->model.config, FieldRole::experts);
+           return has_latent_attention(f) && !is_attention(f, Attention::sdpa) &&
+                  !is_attention(f, Attention::sdpa_cudnn);
          },
-         "transformer-impl transformer-engine with a mixture of experts: not supported yet by the "
-         "simulation; use transformer-impl local, or record the run (highwater record)"},
+         "attention {attention} with {model}: latent attention is simulated by cuDNN alone; use "
+         "attention sdpa"},
+    Rule{[](const PlanFacts& f) { return has_latent_attention(f) && f.plan->parallel.cp > 1; },
+         "cp {cp} with {model}: latent attention over the parts of a sequence is not supported yet "
+         "by the simulation; omit cp, or record the run (highwater record)"},
+    Rule{[](const PlanFacts& f) {
+           return has_latent_attention(f) && !f.plan->parallel.megatron.rope_fusion;
+         },
+         "rope-fusion false with {model}: rotary embeddings of latent attention are simulated by "
+         "Megatron-Core's kernel alone; omit it"},
+    Rule{[](const PlanFacts& f) { return runs_fp8(f) && has_experts(f); },
+         "fp8-recipe with a mixture of experts: not supported yet by the simulation; omit it, or "
+         "record the run (highwater record)"},
+    Rule{[](const PlanFacts& f) { return runs_fp8(f) && needs_engine(f); },
+         "fp8-recipe with {model}: norms of queries and keys and latent attention are not "
+         "supported in 8 bits yet by the simulation; omit it, or record the run (highwater "
+         "record)"},
     Rule{[](const PlanFacts& f) { return runs_fp8(f) && !runs_engine(f); },
          "fp8-recipe without Transformer Engine: Megatron-Core's own layers have no products in 8 "
          "bits; use transformer-impl transformer-engine, or omit fp8-recipe"},

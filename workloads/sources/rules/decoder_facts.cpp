@@ -49,7 +49,10 @@ json::object gpt_next_config(const DecoderFacts& facts) {
 
 std::string_view decoder_family(const DecoderFacts& facts) {
   if (facts.experts > 0) {
-    return "mixtral";
+    return facts.has_qk_norm ? "qwen3_moe" : "mixtral";
+  }
+  if (facts.has_qk_norm) {
+    return "qwen3";
   }
   return facts.has_qkv_biases ? "qwen2" : "llama";
 }
@@ -66,14 +69,69 @@ json::object llama_config(const DecoderFacts& facts) {
   if (facts.positions > 0) {
     config["max_position_embeddings"] = facts.positions;
   }
-  if (facts.head_dim > 0 && facts.head_dim * facts.heads != facts.hidden) {
-    config["head_dim"] = facts.head_dim;
+  const std::int64_t head_dim =
+      facts.head_dim > 0 ? facts.head_dim : facts.hidden / std::max<std::int64_t>(facts.heads, 1);
+  if (facts.has_qk_norm || head_dim * facts.heads != facts.hidden) {
+    config["head_dim"] = head_dim;  // Qwen3's own default is 128
   }
   if (facts.experts > 0) {
-    config["num_local_experts"] = facts.experts;
+    config[facts.has_qk_norm ? "num_experts" : "num_local_experts"] = facts.experts;
     config["num_experts_per_tok"] = facts.top_k;
   }
+  if (facts.experts > 0 && facts.has_qk_norm) {
+    config["moe_intermediate_size"] = facts.ffn;
+    config["norm_topk_prob"] = facts.router.scores == megatron::RouterScores::softmax_of_chosen;
+  }
   return config;
+}
+
+/// DeepSeek's decoder, or Youtu's, which has its attention and no mixtures.
+json::object latent_config(const DecoderFacts& facts) {
+  const megatron::LatentAttention& latent = *facts.latent;
+  json::object config{{"model_type", "youtu"},
+                      {"hidden_size", facts.hidden},
+                      {"intermediate_size", facts.experts > 0 ? facts.dense_ffn : facts.ffn},
+                      {"num_hidden_layers", facts.layers},
+                      {"num_attention_heads", facts.heads},
+                      {"num_key_value_heads", facts.heads},
+                      {"vocab_size", facts.vocab},
+                      {"kv_lora_rank", latent.rank},
+                      {"qk_nope_head_dim", latent.plain_dim},
+                      {"qk_rope_head_dim", latent.rotary_dim},
+                      {"v_head_dim", latent.value_dim},
+                      {"tie_word_embeddings", facts.is_tied}};
+  config["q_lora_rank"] =
+      latent.query_rank > 0 ? json::value(latent.query_rank) : json::value(nullptr);
+  if (facts.experts == 0) {
+    return config;
+  }
+  const bool is_sigmoid = facts.router.scores == megatron::RouterScores::sigmoid;
+  config["model_type"] = is_sigmoid ? "deepseek_v3" : "deepseek_v2";
+  config["moe_intermediate_size"] = facts.ffn;
+  config["n_routed_experts"] = facts.experts;
+  config["n_shared_experts"] = facts.shared_ffn / facts.ffn;
+  config["num_experts_per_tok"] = facts.top_k;
+  config["first_k_dense_replace"] = facts.dense_layers;
+  config["n_group"] = facts.router.groups;
+  config["topk_group"] = facts.router.chosen_groups;
+  if (!is_sigmoid) {
+    config["topk_method"] = facts.router.groups > 1 ? "group_limited_greedy" : "greedy";
+  }
+  return config;
+}
+
+/// Whether DeepSeek's decoder has these parts.
+bool is_latent_decoder(const DecoderFacts& facts) {
+  const bool has_mixture = facts.experts > 0;
+  return is_llama_like(facts) && !facts.has_qkv_biases && facts.has_qk_norm &&
+         (!has_mixture || (facts.router.scores != megatron::RouterScores::softmax_of_chosen &&
+                           facts.ffn > 0 && facts.shared_ffn % facts.ffn == 0));
+}
+
+/// Whether a decoder of Llama's kind has what only DeepSeek's has here.
+bool has_parts_of_deepseek(const DecoderFacts& facts) {
+  return facts.shared_ffn > 0 || facts.dense_layers > 0 ||
+         (facts.experts > 0 && facts.router.scores == megatron::RouterScores::sigmoid);
 }
 
 std::optional<json::object> config_of(const DecoderFacts& facts) {
@@ -83,7 +141,11 @@ std::optional<json::object> config_of(const DecoderFacts& facts) {
   if (is_gpt_next(facts)) {
     return gpt_next_config(facts);
   }
-  if (is_llama_like(facts) && !(facts.has_qkv_biases && facts.experts > 0)) {
+  if (facts.latent) {
+    return is_latent_decoder(facts) ? std::optional(latent_config(facts)) : std::nullopt;
+  }
+  const bool has_biases_beside = facts.has_qkv_biases && (facts.experts > 0 || facts.has_qk_norm);
+  if (is_llama_like(facts) && !has_biases_beside && !has_parts_of_deepseek(facts)) {
     return llama_config(facts);
   }
   return std::nullopt;
@@ -102,6 +164,9 @@ bool is_same_model(const ModelSpec& a, const ModelSpec& b) {
 /// A known name says the same in one word.
 std::string preset_or_text(const json::object& config) {
   const std::string text = json::serialize(config);
+  if (config.contains("kv_lora_rank") || config.contains("norm_topk_prob")) {
+    return text;  // sizes do not tell routers apart
+  }
   const ModelSpec spec = model_from_text(text, "the sizes given");
   const auto preset = std::ranges::find_if(
       model_presets(), [&](const ModelSpec& known) { return is_same_model(spec, known); });

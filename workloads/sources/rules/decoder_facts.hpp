@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "workloads/plan/model/megatron_config.hpp"
+
 namespace highwater::program_table {
 
 /// Without its dropout, which is an option (--dropout).
@@ -20,6 +22,12 @@ struct DecoderFacts {
   std::int64_t positions = 0;  ///< 0: the family's default
   std::int64_t experts = 0;    ///< 0: no mixture
   std::int64_t top_k = 0;
+  megatron::RouterConfig router;
+  std::int64_t shared_ffn = 0;    ///< of the experts that all tokens share; 0: none
+  std::int64_t dense_layers = 0;  ///< the first layers, without a mixture
+  std::int64_t dense_ffn = 0;
+  std::optional<megatron::LatentAttention> latent;
+  bool has_qk_norm = false;
   bool is_gated = false;
   bool has_rms_norm = false;
   bool has_rotary = false;

@@ -195,8 +195,9 @@ TEST_CASE("programs: Megatron-LM's model is GPT-2's where nothing else is said",
 
 TEST_CASE("programs: Megatron-LM's decoders that are not here are refused",
           "[plan][sources][programs]") {
-  for (const std::string_view other : {" --multi-latent-attention", " --squared-relu",
-                                       " --moe-shared-expert-intermediate-size 9"}) {
+  for (const std::string_view other :
+       {" --multi-latent-attention", " --squared-relu", " --qk-l2-norm",
+        " --num-experts 8 --moe-shared-expert-intermediate-size 9"}) {
     const PlanSource source =
         from_line("python pretrain_gpt.py" + std::string(kLlama) + std::string(other));
     CHECK(word(words_of(source), "model").empty());

@@ -7,6 +7,10 @@ layer-wise distributed one, with layout=0 that of --no-use-layer-wise-param-layo
 has sent, as Megatron-LM always does. te=1 takes the layers of Transformer Engine instead, as Megatron-LM does by default
 (transformer_engine/install.py), with its fused rotary positions, its fused cross entropy and gradients that are summed into
 those of DDP's buffer; fp8=delayed (or tensorwise, blockwise, mxfp8) is --fp8-format hybrid with --fp8-recipe.
+
+experts=8 makes a mixture: grouped=1 is --moe-grouped-gemm, permute=1 --moe-permute-fusion, router=aux_loss (or seq_aux_loss)
+--moe-router-load-balancing-type; capacity=0 drops no token; shared=N adds shared experts of that width; dense=1 makes the
+first layer an MLP of `ffn` beside experts of `expert_ffn`. mla=1 is --multi-latent-attention with --qk-layernorm.
 """
 import functools
 import os
@@ -22,20 +26,28 @@ if "te=1" in sys.argv:
     vars(products).update(dict.fromkeys(("wgrad_gemm_accum_fp32", "wgrad_gemm_accum_fp16"), lambda inputs, gradients, sums: None))
 
 from megatron.core import parallel_state, tensor_parallel
+from megatron.core.config import set_experimental_flag
 from megatron.core.distributed import DistributedDataParallel, DistributedDataParallelConfig, finalize_model_grads
 from megatron.core.models.gpt import GPTModel
-from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec, get_gpt_layer_with_transformer_engine_spec
+from megatron.core.models.gpt.gpt_layer_specs import (
+    get_gpt_decoder_block_spec,
+    get_gpt_layer_local_spec,
+    get_gpt_layer_with_transformer_engine_spec,
+)
 from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
 from megatron.core.pipeline_parallel.schedules import get_forward_backward_func
 from megatron.core.transformer import dot_product_attention, torch_norm
 from megatron.core.transformer.module import Float16Module
-from megatron.core.transformer.transformer_config import TransformerConfig
+from megatron.core.transformer.transformer_config import MLATransformerConfig, TransformerConfig
 
 SETTINGS = {"model": "gpt", "tp": 1, "pp": 1, "chunks": 0, "sp": 0, "sharded": 0, "flash": 0, "overlap": 0,
             "recompute": 0, "micro_batches": 1, "optimizer": "adam", "fused": 0, "layout": 1, "muon_tp_mode": "duplicated",
             "muon_split_qkv": 1, "muon_nesterov": 0, "layers": 12, "hidden": 1024, "ffn": 2816, "heads": 16, "groups": 8,
             "vocabulary": 50304, "length": 1024, "experts": 0, "ep": 1, "deallocate": 0,
-            "te": 0, "fp8": "none"}
+            "te": 0, "fp8": "none", "top_k": 2, "expert_ffn": 0, "dense": 0, "shared": 0, "grouped": 1, "permute": 0,
+            "capacity": 1.25, "router": "none", "router_dtype": "fp32", "score": "softmax", "pre_softmax": 0, "router_groups": 0,
+            "group_topk": 0, "scaling": 0.0, "expert_bias": 0, "qk_norm": 0, "rope_fusion": 1, "mla": 0, "q_rank": 192, "kv_rank": 64,
+            "qk_dim": 64, "rope_dim": 32, "v_dim": 64}
 BATCH = 2
 
 
@@ -84,23 +96,36 @@ def use_fused_adam():
 
 
 def mixture(s):
-    """Two experts a token, each of which takes its even share and a quarter more."""
-    return dict(num_moe_experts=s["experts"], moe_router_topk=2, moe_ffn_hidden_size=s["ffn"], moe_router_dtype="fp32",
+    """By default two experts a token, each of which takes its even share and a quarter more."""
+    limited = dict(moe_expert_capacity_factor=s["capacity"], moe_pad_expert_input_to_capacity=True) if s["capacity"] else {}
+    groups = dict(moe_router_num_groups=s["router_groups"], moe_router_group_topk=s["group_topk"]) if s["router_groups"] else {}
+    return dict(num_moe_experts=s["experts"], moe_router_topk=s["top_k"], moe_ffn_hidden_size=s["expert_ffn"] or s["ffn"],
+                moe_router_dtype=None if s["router_dtype"] == "none" else s["router_dtype"],
                 expert_model_parallel_size=s["ep"], moe_token_dispatcher_type="alltoall",
-                moe_router_load_balancing_type="none", moe_expert_capacity_factor=1.25,
-                moe_pad_expert_input_to_capacity=True)
+                moe_router_load_balancing_type=s["router"], moe_aux_loss_coeff=0.0 if s["router"] == "none" else 0.001,
+                moe_router_score_function=s["score"], moe_router_pre_softmax=bool(s["pre_softmax"]),
+                moe_router_topk_scaling_factor=s["scaling"] or None, moe_router_enable_expert_bias=bool(s["expert_bias"]),
+                moe_layer_freq=[0] * s["dense"] + [1] * (s["layers"] - s["dense"]),
+                moe_shared_expert_intermediate_size=s["shared"] or None, moe_grouped_gemm=bool(s["te"] and s["grouped"]),
+                moe_permute_fusion=bool(s["permute"]), **limited, **groups)
+
+
+def latent_attention(s):
+    return dict(q_lora_rank=s["q_rank"] or None, kv_lora_rank=s["kv_rank"], qk_head_dim=s["qk_dim"],
+                qk_pos_emb_head_dim=s["rope_dim"], v_head_dim=s["v_dim"])
 
 
 def transformer(s):
     is_gpt = s["model"] == "gpt"
     recompute = dict(recompute_granularity="full", recompute_method="uniform", recompute_num_layers=1)
-    fused = dict(apply_rope_fusion=not is_gpt, gradient_accumulation_fusion=True, cross_entropy_loss_fusion=True,
+    fused = dict(apply_rope_fusion=bool(not is_gpt and s["rope_fusion"]), gradient_accumulation_fusion=True, cross_entropy_loss_fusion=True,
                  cross_entropy_fusion_impl="te")
     unfused = dict(apply_rope_fusion=False, gradient_accumulation_fusion=False)
     fp8 = {} if s["fp8"] == "none" else dict(fp8="hybrid", fp8_recipe=s["fp8"])
-    return TransformerConfig(
+    kind = MLATransformerConfig if s["mla"] else TransformerConfig
+    return kind(
         num_layers=s["layers"], hidden_size=s["hidden"], num_attention_heads=s["heads"],
-        num_query_groups=s["heads"] if is_gpt else s["groups"],
+        num_query_groups=s["heads"] if is_gpt or s["mla"] else s["groups"],
         ffn_hidden_size=4 * s["hidden"] if is_gpt else s["ffn"], hidden_dropout=0.0, attention_dropout=0.0,
         normalization="LayerNorm" if is_gpt else "RMSNorm", add_bias_linear=is_gpt, gated_linear_unit=not is_gpt,
         activation_func=torch.nn.functional.gelu if is_gpt else torch.nn.functional.silu, bias_activation_fusion=True,
@@ -109,12 +134,15 @@ def transformer(s):
         virtual_pipeline_model_parallel_size=s["chunks"] or None, **(fused if s["te"] else unfused), **fp8,
         persist_layer_norm=False, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
         deallocate_pipeline_outputs=bool(s["deallocate"]), **(mixture(s) if s["experts"] else {}),
+        **(latent_attention(s) if s["mla"] else {}), qk_layernorm=bool(s["qk_norm"] or s["mla"]),
         **(recompute if s["recompute"] else {}))
 
 
-def layer_spec(s, is_gpt):
+def layer_spec(s, config, chunk, is_gpt):
+    if s["te"] and s["experts"]:
+        return get_gpt_decoder_block_spec(config, use_transformer_engine=True, vp_stage=chunk)
     if s["te"]:
-        return get_gpt_layer_with_transformer_engine_spec(num_experts=s["experts"] or None, moe_grouped_gemm=True)
+        return get_gpt_layer_with_transformer_engine_spec(qk_layernorm=config.qk_layernorm, multi_latent_attention=bool(s["mla"]))
     return get_gpt_layer_local_spec(num_experts=s["experts"] or None, moe_grouped_gemm=False,
                                     normalization=None if is_gpt else "RMSNorm")
 
@@ -123,7 +151,7 @@ def make_chunk(s, config, chunk):
     stage = {} if chunk is None else {"ignore_virtual": False, "vp_stage": chunk}
     is_gpt = s["model"] == "gpt"
     model = GPTModel(
-        config, layer_spec(s, is_gpt), vocab_size=s["vocabulary"],
+        config, layer_spec(s, config, chunk, is_gpt), vocab_size=s["vocabulary"],
         max_sequence_length=s["length"], pre_process=parallel_state.is_pipeline_first_stage(**stage),
         post_process=parallel_state.is_pipeline_last_stage(**stage), share_embeddings_and_output_weights=is_gpt,
         position_embedding_type="learned_absolute" if is_gpt else "rope", vp_stage=chunk).cuda()
@@ -200,6 +228,7 @@ def main():
     torch.distributed.init_process_group("nccl")
     parallel_state.initialize_model_parallel(s["tp"], s["pp"], s["chunks"] or None, expert_model_parallel_size=s["ep"])
     tensor_parallel.model_parallel_cuda_manual_seed(1)
+    set_experimental_flag(bool(s["mla"]))
     config = transformer(s)
     models = [make_chunk(s, config, chunk) for chunk in (range(s["chunks"]) if s["chunks"] else [None])]
     for model in models:

@@ -9,6 +9,7 @@
 #include "workloads/plan/model/families/mistral.hpp"
 #include "workloads/plan/model/family.hpp"
 #include "workloads/plan/model/json_fields.hpp"
+#include "workloads/plan/model/megatron_config.hpp"
 #include "workloads/plan/model/model_problems.hpp"
 #include "workloads/plan/model/model_spec.hpp"
 #include "workloads/plan/model/parameter_count.hpp"
@@ -215,6 +216,49 @@ inline ParameterCount deepseek_v3_parameters(const DeepseekV3Config& c) {
   return count;
 }
 
+/// What Megatron Bridge makes of the family. Without the module that predicts further tokens.
+inline std::optional<megatron::Config> deepseek_in_megatron(const DeepseekV3Config& c) {
+  const bool is_known = c.code->frame.embedding.scale == EmbeddingScale::none;
+  if (!is_known || c.hidden_act != Activation::silu || c.attention_bias || c.mlp_bias) {
+    return std::nullopt;
+  }
+  const bool is_sigmoid = c.code->gate == LatentGate::sigmoid;
+  megatron::Config config{
+      .layers = c.num_hidden_layers,
+      .hidden = c.hidden_size,
+      .heads = c.num_attention_heads,
+      .kv_heads = c.num_attention_heads,
+      .head_dim = c.qk_nope_head_dim + c.qk_rope_head_dim,
+      .ffn = c.moe_intermediate_size,
+      .vocab = c.vocab_size,
+      .rms_norm = true,
+      .gated = true,
+      .tied = c.tie_word_embeddings,
+      .experts = c.n_routed_experts,
+      .top_k = c.num_experts_per_tok,
+      .router = {.scores = is_sigmoid ? megatron::RouterScores::sigmoid
+                                      : megatron::RouterScores::softmax_of_all,
+                 .scales = true},
+      .shared_ffn = c.n_shared_experts * c.moe_intermediate_size,
+      .dense_layers = c.first_k_dense_replace,
+      .dense_ffn = c.intermediate_size,
+      .qk_norm = true,
+      .latent = megatron::LatentAttention{.query_rank = c.q_lora_rank.value_or(0),
+                                          .rank = c.kv_lora_rank,
+                                          .plain_dim = c.qk_nope_head_dim,
+                                          .rotary_dim = c.qk_rope_head_dim,
+                                          .value_dim = c.v_head_dim},
+      .attention_dropout = c.attention_dropout};
+  if (c.n_routed_experts == 0) {
+    config.ffn = c.intermediate_size;
+  }
+  if ((is_sigmoid || c.limits_groups) && c.n_group.value_or(1) > 1) {
+    config.router.groups = *c.n_group;
+    config.router.chosen_groups = c.topk_group.value_or(1);
+  }
+  return config;
+}
+
 inline constexpr auto kDeepseekV3 =
     family<DeepseekV3Config>({.name = "deepseek_v3",
                               .class_prefix = "DeepseekV3",
@@ -224,7 +268,8 @@ inline constexpr auto kDeepseekV3 =
                               .complete_shape = untyped<complete_deepseek_v3_shape>,
                               .check = untyped<check_deepseek_v3>,
                               .read_more = untyped<read_deepseek_v3>,
-                              .write_more = untyped<write_rope_parameters<DeepseekV3Config>>});
+                              .write_more = untyped<write_rope_parameters<DeepseekV3Config>>,
+                              .to_megatron = untyped<deepseek_in_megatron>});
 
 inline const Family& deepseek_v3_family() {
   return kDeepseekV3;

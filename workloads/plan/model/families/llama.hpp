@@ -29,10 +29,12 @@ inline void check_llama(const LlamaConfig& config, ModelProblems& problems) {
   }
 }
 
-/// What Megatron Bridge makes of the family: rope, RMSNorm, swiglu, no biases.
+/// What Megatron Bridge makes of the family: rope, RMSNorm, swiglu, no biases; norms of each head
+/// of queries and keys for Qwen3.
 inline std::optional<megatron::Config> llama_in_megatron(const LlamaConfig& c) {
-  if (c.hidden_act != Activation::silu || c.code->attention.qk_norm.when != QkNorm::none ||
-      c.mlp_bias) {
+  const QkNorm qk_norm = c.code->attention.qk_norm.when;
+  if (c.hidden_act != Activation::silu || c.mlp_bias ||
+      (qk_norm != QkNorm::none && qk_norm != QkNorm::in_projection)) {
     return std::nullopt;
   }
   return megatron::Config{.layers = c.num_hidden_layers,
@@ -46,6 +48,7 @@ inline std::optional<megatron::Config> llama_in_megatron(const LlamaConfig& c) {
                           .gated = true,
                           .qkv_bias = has_qkv_bias(c),
                           .tied = c.tie_word_embeddings,
+                          .qk_norm = qk_norm != QkNorm::none,
                           .attention_dropout = c.attention_dropout};
 }
 

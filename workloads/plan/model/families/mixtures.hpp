@@ -123,8 +123,28 @@ inline constexpr auto kQwen3MoeFields =
                    kExpertWidthField, kNormalizesField, kRouterLogitsField,
                    field<&LlamaConfig::decoder_sparse_step>("decoder_sparse_step"));
 
+/// What Megatron Bridge makes of the family: as Qwen3, with a MoELayer in every block.
+inline std::optional<megatron::Config> qwen3_moe_in_megatron(const LlamaConfig& c) {
+  std::optional<megatron::Config> config = llama_in_megatron(c);
+  if (!config || !c.mlp_only_layers.empty() || c.decoder_sparse_step != 1) {
+    return std::nullopt;
+  }
+  config->ffn = expert_width(c);
+  config->experts = c.num_experts;
+  config->top_k = c.num_experts_per_tok;
+  config->router.scores = c.norm_topk_prob ? megatron::RouterScores::softmax_of_chosen
+                                           : megatron::RouterScores::softmax_of_all;
+  return config;
+}
+
+constexpr Family qwen3_moe_record() {
+  Family record = mixture_record();
+  record.to_megatron = untyped<qwen3_moe_in_megatron>;
+  return record;
+}
+
 inline constexpr auto kQwen3Moe = decoder_family<qwen3_moe_defaults>(
-    mixture_record(), "qwen3_moe", "Qwen3MoeFor", kQwen3MoeFields);
+    qwen3_moe_record(), "qwen3_moe", "Qwen3MoeFor", kQwen3MoeFields);
 
 inline const Family& qwen3_moe_family() {
   return kQwen3Moe;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "workloads/sources/programs/megatron/layer_pattern.hpp"
 #include "workloads/sources/programs/megatron/megatron_values.hpp"
 
 namespace highwater::program_table::megatron_keys {
@@ -97,13 +98,13 @@ struct ForeignPart {
 };
 
 constexpr std::array kForeignParts{
-    ForeignPart{"multi_latent_attention", "multi-latent attention"},
+    ForeignPart{"qk_l2_norm", "L2 norms of queries and keys"},
     ForeignPart{"is_hybrid_model", "layers of Mamba"},
     ForeignPart{"hybrid_layer_pattern", "layers of Mamba"},
     ForeignPart{"hybrid_override_pattern", "layers of Mamba"},
     ForeignPart{"hybrid_attention_ratio", "layers of Mamba"},
     ForeignPart{"experimental_attention_variant", "an attention of its own"},
-    ForeignPart{"moe_shared_expert_intermediate_size", "a shared expert"},
+    ForeignPart{"moe_shared_expert_gate", "a gate of the shared expert"},
     ForeignPart{"moe_latent_size", "experts in a narrower space"},
     ForeignPart{"heterogeneous_layers_config_path", "layers of different sizes"},
     ForeignPart{"retro_add_retriever", "RETRO's retriever"},
@@ -114,10 +115,7 @@ constexpr std::array kForeignParts{
     ForeignPart{"img_h", "images"},
 };
 
-}  // namespace
-
-DecoderFacts decoder_of(const SettingList& all) {
-  const std::int64_t hidden = whole_or(all, "hidden_size", 0);
+DecoderFacts plain_decoder(const SettingList& all, std::int64_t hidden) {
   return {.layers = whole_or(all, "num_layers", whole_or(all, "encoder_num_layers", 0)),
           .hidden = hidden,
           .heads = whole_or(all, "num_attention_heads", 0),
@@ -134,6 +132,49 @@ DecoderFacts decoder_of(const SettingList& all) {
           .has_biases = has_biases(all),
           .has_qkv_biases = all.is_on("add_qkv_bias") || all.is_on("qkv_bias"),
           .is_tied = is_tied(all)};
+}
+
+/// MLATransformerConfig's defaults.
+std::optional<megatron::LatentAttention> latent_attention(const SettingList& all) {
+  if (!all.is_on("multi_latent_attention")) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t kRank = 512;
+  constexpr std::int64_t kHead = 128;
+  constexpr std::int64_t kPositions = 64;
+  return megatron::LatentAttention{.query_rank = whole_or(all, "q_lora_rank", 0),
+                                   .rank = whole_or(all, "kv_lora_rank", kRank),
+                                   .plain_dim = whole_or(all, "qk_head_dim", kHead),
+                                   .rotary_dim = whole_or(all, "qk_pos_emb_head_dim", kPositions),
+                                   .value_dim = whole_or(all, "v_head_dim", kHead)};
+}
+
+megatron::RouterConfig router_of(const SettingList& all) {
+  megatron::RouterConfig router{.groups = whole_or(all, "moe_router_num_groups", 1),
+                                .chosen_groups = whole_or(all, "moe_router_group_topk", 1),
+                                .scales = is_set(all, "moe_router_topk_scaling_factor")};
+  if (says(all, "moe_router_score_function", "sigmoid")) {
+    router.scores = megatron::RouterScores::sigmoid;
+  } else if (all.is_on("moe_router_pre_softmax")) {
+    router.scores = megatron::RouterScores::softmax_of_all;
+  }
+  return router;
+}
+
+}  // namespace
+
+DecoderFacts decoder_of(const SettingList& all) {
+  const std::int64_t hidden = whole_or(all, "hidden_size", 0);
+  DecoderFacts facts = plain_decoder(all, hidden);
+  facts.has_qk_norm = all.is_on("qk_layernorm");
+  facts.latent = latent_attention(all);
+  if (facts.experts > 0) {
+    facts.router = router_of(all);
+    facts.shared_ffn = whole_or(all, "moe_shared_expert_intermediate_size", 0);
+    facts.dense_layers = dense_layers(all.text("moe_layer_freq").value_or("1")).value_or(0);
+    facts.dense_ffn = whole_or(all, "ffn_hidden_size", default_ffn(hidden, is_gated(all)));
+  }
+  return facts;
 }
 
 std::string foreign_part(const SettingList& all) {

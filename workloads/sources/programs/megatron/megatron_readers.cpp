@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "traces/error.hpp"
+#include "workloads/sources/programs/megatron/layer_pattern.hpp"
 #include "workloads/sources/programs/megatron/megatron_decoder.hpp"
 #include "workloads/sources/programs/megatron/megatron_values.hpp"
 
@@ -31,6 +32,14 @@ void offer_chunks(const Setting& setting, std::int64_t chunks, SourceKeys& keys)
     offer(setting, "pp-chunks", std::to_string(chunks), keys);
   } else {
     keys.add_no_effect(setting.key, setting.value, "one chunk of layers a stage");
+  }
+}
+
+/// A switch that is off where the line lacks it, and on here unless told otherwise.
+void offer_unless_on(const SettingList& all, std::string_view key, std::string_view option,
+                     SourceKeys& keys) {
+  if (!all.is_on(key)) {
+    keys.use(fmt::format("({})", key), "false", option, "false");
   }
 }
 
@@ -89,8 +98,8 @@ void read_model(const Setting& setting, const SettingList& all, SourceKeys& keys
     keys.add_not_supported(
         setting.key, setting.value,
         fmt::format(
-            "of Megatron's models the simulation has GPT-3's, Llama's, Mixtral's and "
-            "NeMo's GPT, without {}; give --model",
+            "of Megatron's models the simulation has GPT-3's, Llama's, Qwen's, Mixtral's, "
+            "DeepSeek's and NeMo's GPT, without {}; give --model",
             foreign.empty() ? "this mixture of norm, activation, biases and positions" : foreign),
         "model");
   } else if (!words) {
@@ -329,6 +338,43 @@ void read_capacity(const Setting& setting, const SettingList& all, SourceKeys& k
   } else {
     keys.add_not_supported(setting.key, setting.value,
                            "tokens above this share of an expert are dropped", MemorySign::less);
+  }
+}
+
+void read_layer_freq(const Setting& setting, const SettingList& /*all*/, SourceKeys& keys) {
+  if (setting.kind == SettingKind::null || dense_layers(setting.value)) {
+    keys.add_no_effect(setting.key, setting.value, "part of --model");
+  } else {
+    keys.add_not_supported(setting.key, setting.value, "only some layers are mixtures",
+                           MemorySign::less);
+  }
+}
+
+/// What a line says by leaving it out: kernels of mixtures, and the router's type.
+void read_experts(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const bool is_mixture =
+      setting.kind != SettingKind::null && all.whole(setting.key).value_or(0) > 0;
+  keys.add_no_effect(setting.key, setting.value, is_mixture ? "part of --model" : "no mixture");
+  if (!is_mixture || says(all, "transformer_impl", "local")) {
+    return;
+  }
+  offer_unless_on(all, "moe_grouped_gemm", "moe-grouped-gemm", keys);
+  offer_unless_on(all, "moe_permute_fusion", "moe-permute-fusion", keys);
+  if (!says(all, "moe_router_dtype", "fp32") && !says(all, "moe_router_dtype", "fp64")) {
+    keys.use("(moe_router_dtype)", "none", "moe-router-fp32", "false");
+  }
+}
+
+/// A loss that is not added has no coefficient.
+void read_balancing(const Setting& setting, const SettingList& all, SourceKeys& keys) {
+  const bool is_added = real_or(all, "moe_aux_loss_coeff", 0.0) > 0;
+  if (setting.value == "sinkhorn") {
+    keys.add_not_supported(setting.key, setting.value, "the router iterates over its scores");
+  } else if (is_added && (setting.value == "aux_loss" || setting.value == "seq_aux_loss")) {
+    offer(setting, "moe-balancing", setting.value == "aux_loss" ? "aux-loss" : "seq-aux-loss",
+          keys);
+  } else {
+    keys.add_no_effect(setting.key, setting.value, "a few values per token");
   }
 }
 

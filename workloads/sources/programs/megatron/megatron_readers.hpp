@@ -31,6 +31,12 @@ void read_rampup(const Setting& setting, const SettingList& all, SourceKeys& key
 void read_layers_per_chunk(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_chunks(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_empty_level(const Setting& setting, const SettingList& all, SourceKeys& keys);
+void read_layer_freq(const Setting& setting, const SettingList& all, SourceKeys& keys);
+
+void read_experts(const Setting& setting, const SettingList& all, SourceKeys& keys);
+
+void read_balancing(const Setting& setting, const SettingList& all, SourceKeys& keys);
+
 void read_capacity(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_softmax_fusion(const Setting& setting, const SettingList& all, SourceKeys& keys);
 void read_fp8(const Setting& setting, const SettingList& all, SourceKeys& keys);

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::array kSharedMegatronReaders{
     NamedReader{"activation", read_activation},
+    NamedReader{"balancing", read_balancing},
     NamedReader{"capacity", read_capacity},
     NamedReader{"chunks", read_chunks},
     NamedReader{"clip", read_clip},
@@ -16,12 +17,14 @@ constexpr std::array kSharedMegatronReaders{
     NamedReader{"dropout", read_dropout},
     NamedReader{"empty_level", read_empty_level},
     NamedReader{"expert_tp", read_expert_tp},
+    NamedReader{"experts", read_experts},
     NamedReader{"flash_switch", read_flash_switch},
     NamedReader{"fp8", read_fp8},
     NamedReader{"fsdp", read_fsdp},
     NamedReader{"fusion", read_fusion},
     NamedReader{"global_batch", read_global_batch},
     NamedReader{"granularity", read_granularity},
+    NamedReader{"layer_freq", read_layer_freq},
     NamedReader{"layer_wise_layout", read_layer_wise_layout},
     NamedReader{"layers_per_chunk", read_layers_per_chunk},
     NamedReader{"loss_fusion", read_loss_fusion},
