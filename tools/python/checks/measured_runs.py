@@ -30,7 +30,10 @@ def model_word(description: str) -> str:
     """ "llama:hidden_size=8192,..." as the text of a config.json."""
     family, _, sizes = description.partition(":")
     config: dict[str, object] = {"model_type": family, "tie_word_embeddings": False}
-    return json.dumps(config | {key: int(value) for key, value in (each.split("=") for each in sizes.split(","))})
+    for each in sizes.split(","):
+        key, value = each.split("=")
+        config[key] = int(value) if value.isdigit() else value
+    return json.dumps(config)
 
 
 def simulated(binary: str, row: dict[str, str]) -> dict[str, float]:
