@@ -75,16 +75,18 @@ constexpr std::array kMegatronRows{
                1e-3, 1e3, "above 0, or none for dropless")}
         .and_more("--moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity"),
     Option{"moe-grouped-gemm", "", model_parallel, rare,
-           "Transformer Engine multiplies all experts of a rank at once",
-           "Megatron-LM arguments.py --moe-grouped-gemm",
+           "Megatron's experts of a rank are multiplied at once, by Transformer Engine",
+           "Megatron Bridge's recipes; off unless told in Megatron-LM arguments.py --moe-grouped-gemm",
            flag<OfMegatron<&Megatron::moe_grouped_gemm>>()},
     Option{"moe-permute-fusion", "", model_parallel, rare,
            "Transformer Engine's kernels bring tokens into the order of their experts",
-           "Megatron-LM arguments.py --moe-permute-fusion",
+           "Megatron Bridge's recipes; off unless told in Megatron-LM arguments.py "
+           "--moe-permute-fusion",
            flag<OfMegatron<&Megatron::moe_permute_fusion>>()},
     Option{"moe-router-fp32", "", model_parallel, rare,
            "Megatron's router computes in fp32, otherwise in the type of its parameters",
-           "Megatron-LM arguments.py --moe-router-dtype fp32",
+           "Megatron Bridge's recipes; off unless told in Megatron-LM arguments.py "
+           "--moe-router-dtype fp32",
            flag<OfMegatron<&Megatron::moe_router_fp32>>()},
     Option{"moe-balancing", "W", model_parallel, rare,
            "none, aux-loss, seq-aux-loss: the loss by which Megatron spreads tokens over experts",

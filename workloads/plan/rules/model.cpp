@@ -168,7 +168,7 @@ constexpr std::array kModelRules{
                   !megatron::config_of(f.plan->model.config);
          },
          "model-code megatron: Megatron-Core's GPTModel does not cover {family}; use gpt2, a "
-         "llama, mixtral or a gpt-next model"},
+         "llama, qwen3, mixtral, deepseek or a gpt-next model"},
     Rule{[](const PlanFacts& f) {
            return f.plan->experts != Experts::eager && f.shape.experts == 0;
          },
