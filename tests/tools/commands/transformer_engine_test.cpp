@@ -69,8 +69,20 @@ TEST_CASE("transformer engine: Megatron's layers have the peaks of the recording
   check_against_recording(row);
 }
 
+TEST_CASE("transformer engine: mixtures and latent attention over ranks", "[cli][megatron]") {
+  const Case row = GENERATE(values<Case>({
+      {"mixtral-tp2-ep2-h100", "mixtral.json", "--gpu h100-80 --ep 2 --dp 2 --tp 2 --sp"},
+      {"deepseek-v2-ep2-h100", "deepseek-v2.json",
+       "--gpu h100-80 --moe-capacity-factor 1 --moe-router-fp32 false --moe-balancing seq-aux-loss "
+       "--ep 2 --dp 2 --dp-kind zero1"},
+      {"deepseek-v3-pp2-h100", "deepseek-v3-4-layers.json",
+       "--gpu h100-80 --pp 2 --grad-accum 4 --rank 0"},
+  }));
+  check_against_recording(row);
+}
+
 TEST_CASE("transformer engine: mixtures and latent attention have the peaks of the recordings",
-          "[cli][megatron]") {
+          "[cli][megatron][long]") {
   const std::string limited = "--gpu h100-80 --moe-capacity-factor 1.25";
   const std::string second =
       "--gpu h100-80 --moe-capacity-factor 1 --moe-router-fp32 false --moe-balancing seq-aux-loss";
@@ -84,20 +96,16 @@ TEST_CASE("transformer engine: mixtures and latent attention have the peaks of t
       {"mixtral-sequential-h100", "mixtral.json", limited + " --moe-grouped-gemm false"},
       {"mixtral-micro-batches-h100", "mixtral.json", "--gpu h100-80 --grad-accum 2"},
       {"mixtral-ep2-h100", "mixtral.json", "--gpu h100-80 --ep 2 --dp 2"},
-      {"mixtral-tp2-ep2-h100", "mixtral.json", "--gpu h100-80 --ep 2 --dp 2 --tp 2 --sp"},
       {"qwen3-moe-h100", "qwen3-moe.json", "--gpu h100-80 --moe-balancing aux-loss"},
       {"qwen3-moe-ep2-h100", "qwen3-moe.json",
        "--gpu h100-80 --moe-balancing aux-loss --ep 2 --dp 2 --dp-kind zero1"},
       {"latent-h100", "latent.json", "--gpu h100-80"},
       {"deepseek-v2-h100", "deepseek-v2.json", second},
-      {"deepseek-v2-ep2-h100", "deepseek-v2.json", second + " --ep 2 --dp 2 --dp-kind zero1"},
       {"deepseek-v2-recompute-h100", "deepseek-v2.json", second + " --checkpoint full"},
       {"deepseek-v2-lite-h100", "deepseek-v2-lite.json", "--gpu h100-80"},
       {"deepseek-v3-h100", "deepseek-v3.json", "--gpu h100-80"},
       {"deepseek-v3-b200", "deepseek-v3.json", "--gpu b200"},
       {"deepseek-v3-sp-h100", "deepseek-v3.json", "--gpu h100-80 --tp 2 --sp"},
-      {"deepseek-v3-pp2-h100", "deepseek-v3-4-layers.json",
-       "--gpu h100-80 --pp 2 --grad-accum 4 --rank 0"},
   }));
   check_against_recording(row);
 }
@@ -126,6 +134,18 @@ TEST_CASE("transformer engine: peaks that PyTorch printed on eight B200", "[cli]
   constexpr double kMib = 1 << 20;
   CHECK(figure(simulated, "allocated_bytes") / kMib == Approx(row.allocated_mib).epsilon(1e-5));
   CHECK(figure(simulated, "reserved_bytes") / kMib == Approx(row.reserved_mib).epsilon(0.01));
+}
+
+TEST_CASE("transformer engine: DeepSeek's peaks that PyTorch printed on eight B200",
+          "[cli][megatron]") {
+  const auto simulated = json_of(
+      "simulate --framework megatron --te-cross-entropy --transformer-engine 2.11 --torch 2.10 "
+      "--gpu b200 --batch 1 --seq 4096 --grad-accum 4 --ep 8 --dp 8 --dp-kind zero1 --rank 0 "
+      "--moe-capacity-factor 1 --moe-router-fp32 false --moe-balancing seq-aux-loss --model " +
+      kModels + "deepseek-v2-4-layers.json");
+  constexpr double kMib = 1 << 20;
+  CHECK(figure(simulated, "allocated_bytes") / kMib == Approx(46726.22).epsilon(0.001));
+  CHECK(figure(simulated, "reserved_bytes") / kMib == Approx(49942).epsilon(0.003));
 }
 
 TEST_CASE("transformer engine: the release decides where cross entropy makes its gradient",

@@ -109,8 +109,13 @@ void use_nvme(TrainingPlan& plan) {
   plan.parallel.zero.param_device = OffloadDevice::nvme;
 }
 
+// Transformer Engine's layers, as Megatron-LM has them unless told otherwise, need compute
+// capability 8.0.
 void use_megatron(TrainingPlan& plan) {
   use_framework(Framework::megatron, plan);
+  if (plan.gpu.major >= 8) {
+    plan.parallel.megatron.layers = MegatronLayers::transformer_engine;
+  }
   plan.parallel.sequence_parallel = plan.parallel.tp > 1;
   plan.parallel.megatron.overlap_grad_reduce = plan.parallel.dp * plan.parallel.cp > 1;
 }

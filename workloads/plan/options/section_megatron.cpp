@@ -74,10 +74,11 @@ constexpr std::array kMegatronRows{
            optional_real<OfMegatron<&Megatron::moe_capacity_factor>, Absent::none>(
                1e-3, 1e3, "above 0, or none for dropless")}
         .and_more("--moe-expert-capacity-factor with --moe-pad-expert-input-to-capacity"),
-    Option{"moe-grouped-gemm", "", model_parallel, rare,
-           "Megatron's experts of a rank are multiplied at once, by Transformer Engine",
-           "Megatron Bridge's recipes; off unless told in Megatron-LM arguments.py --moe-grouped-gemm",
-           flag<OfMegatron<&Megatron::moe_grouped_gemm>>()},
+    Option{
+        "moe-grouped-gemm", "", model_parallel, rare,
+        "Megatron's experts of a rank are multiplied at once, by Transformer Engine",
+        "Megatron Bridge's recipes; off unless told in Megatron-LM arguments.py --moe-grouped-gemm",
+        flag<OfMegatron<&Megatron::moe_grouped_gemm>>()},
     Option{"moe-permute-fusion", "", model_parallel, rare,
            "Transformer Engine's kernels bring tokens into the order of their experts",
            "Megatron Bridge's recipes; off unless told in Megatron-LM arguments.py "
