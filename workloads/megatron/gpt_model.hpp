@@ -26,8 +26,9 @@ std::unique_ptr<models::LanguageModel> make_gpt(nn::ModelContext& context, const
 std::unique_ptr<models::LanguageModel> make_gpt(nn::Module& parent, std::string name,
                                                 const Config& config, const Stage& stage);
 
-/// Parameters whose gradients sequence parallelism leaves partial on each rank: norms, and biases
-/// that are added to a part of the sequence (param.sequence_parallel).
+/// Parameters whose gradients sequence parallelism leaves partial on each rank: norms, biases that
+/// are added to a part of the sequence, and weights of which every rank has the whole
+/// (param.sequence_parallel).
 bool has_partial_gradient(const nn::NamedTensor& parameter);
 
 }  // namespace highwater::megatron
