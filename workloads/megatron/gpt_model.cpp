@@ -230,8 +230,8 @@ bool has_partial_gradient(const nn::NamedTensor& parameter) {
   return parameter.layer == nn::LayerKind::norm ||
          parameter.name.find("layer_norm_") != std::string::npos ||
          parameter.name.ends_with("linear_proj.bias") ||
-         parameter.name.ends_with("linear_fc2.bias") ||
-         parameter.name.ends_with("router.weight") || parameter.name.ends_with("_down_proj.weight");
+         parameter.name.ends_with("linear_fc2.bias") || parameter.name.ends_with("router.weight") ||
+         parameter.name.ends_with("_down_proj.weight");
 }
 
 }  // namespace highwater::megatron

@@ -57,11 +57,14 @@ Gpu read_plan_gpu(const JsonField& fields, const RecordedGpu& recorded) {
   return gpu;
 }
 
+bool runs_megatron(const OptionWords& words) {
+  const std::string* const framework = find_word(words, "framework");
+  return framework != nullptr && *framework == "megatron";
+}
+
 /// Megatron-Core's recorder gives all experts the same number of tokens.
 bool says_routing(const OptionWords& words) {
-  const std::string* const framework = find_word(words, "framework");
-  return find_word(words, "experts") != nullptr ||
-         (framework != nullptr && *framework == "megatron");
+  return find_word(words, "experts") != nullptr || runs_megatron(words);
 }
 
 /// A device that computes nothing routes no tokens to any expert: a loop over the experts that
@@ -142,6 +145,9 @@ TrainingPlan read_plan(const JsonField& root, const RecordedCase& recorded,
   }
   if (recorded.is_simulated_device && find_word(words, "cudnn-workspaces") == nullptr) {
     words.emplace_back("cudnn-workspaces", "none");  // tools/python/measure has no cuDNN to ask
+  }
+  if (runs_megatron(words) && find_word(words, "transformer-impl") == nullptr) {
+    words.emplace_back("transformer-impl", "local");  // record_megatron.py has no other layers
   }
   TrainingPlan plan = plan_of_words(words, model_of(root, words, source));
   plan.seq = recorded.sequence_lengths;

@@ -45,7 +45,8 @@ def model_of(case):
 
 def options_of(case, family):
     """The case in Highwater's words."""
-    options = {"model": f"megatron-{family}", "framework": "megatron", "model-code": "megatron", "batch": case["batch"],
+    options = {"model": f"megatron-{family}", "framework": "megatron", "model-code": "megatron",
+               "transformer-impl": "local", "batch": case["batch"],
                "seq": case["seq"], "steps": case["steps"], "grad-accum": case["grad_accum"], "precision": case["precision"],
                "attention": {"unfused": "eager", "flash": "sdpa-flash"}[case["attention"]], "checkpoint": case["recompute"],
                "dropout": case["dropout"], "optimizer": "adamw", "grad-clip": case["grad_clip"] or "none",
