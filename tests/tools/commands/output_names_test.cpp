@@ -206,7 +206,7 @@ void check_refusal(const Inputs& inputs, const Arguments& arguments) {
 
 }  // namespace
 
-TEST_CASE("outputs: no option of a command overwrites an input", "[cli][outputs]") {
+TEST_CASE("outputs: no option of a command overwrites an input", "[cli][outputs][long]") {
   const Inputs inputs;
   std::size_t tried = 0;
   for (const Line& line : lines()) {

@@ -68,7 +68,7 @@ TEST_CASE("plan: states above a GPU are named, as no smaller batch helps", "[cli
   CHECK(states(json_of(options + "gpt2 --gpu rtx2080ti --attention sdpa-math")).is_null());
 }
 
-TEST_CASE("plan: a row is a plan that simulate carries out", "[cli][plan]") {
+TEST_CASE("plan: a row is a plan that simulate carries out", "[cli][plan][long]") {
   const std::string options =
       "plan --model gpt2 --seq 256 --precision bf16 --gpu rtx2080ti --attention sdpa-math ";
   const auto plan = json_of(options + "--global-batch 32");
@@ -85,7 +85,7 @@ TEST_CASE("plan: a row is a plan that simulate carries out", "[cli][plan]") {
   CHECK(plan.at("llmem").at(0).at("methods").as_array().size() == 1);
 }
 
-TEST_CASE("plan: rows leave the margin that is asked for", "[cli][plan]") {
+TEST_CASE("plan: rows leave the margin that is asked for", "[cli][plan][long]") {
   const std::string options =
       "plan --model llama-160m --seq 256 --precision bf16 --capacity 4GiB --gpus 2 "
       "--global-batch 16 --margin ";

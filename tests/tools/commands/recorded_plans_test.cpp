@@ -44,7 +44,7 @@ Case stage(const std::string& recording, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("recorded plans: a pipeline's stages have the same peaks", "[cli][framework]") {
+TEST_CASE("recorded plans: a pipeline's stages have the same peaks", "[cli][framework][long]") {
   for (const Case& each : {stage("1f1b-rank0", "--rank 0"), stage("1f1b-rank1", "--rank 1"),
                            stage("gpipe-rank1", "--pp-schedule gpipe --rank 1"),
                            stage("1f1b-ddp-rank0", "--dp 2 --rank 0")}) {

@@ -39,7 +39,7 @@ TEST_CASE("simulate: without a device the demand is told, with one whether it fi
 }
 
 TEST_CASE("simulate: what does not fit is told what it needs, and that much serves",
-          "[cli][simulate]") {
+          "[cli][simulate][long]") {
   const Object tight = simulate_json("--model gpt2 --capacity 900MiB");
   const std::int64_t needed = number(tight.at("needed_bytes"));
   const std::string options = "--model gpt2 --capacity ";
@@ -155,7 +155,7 @@ TEST_CASE("simulate: a thin margin is called thin, with ways to gain headroom", 
   CHECK(wide.at("wider_margins").as_array().empty());
 }
 
-TEST_CASE("simulate: a memory limit and a fraction are the same limit", "[cli][simulate]") {
+TEST_CASE("simulate: a memory limit and a fraction are the same limit", "[cli][simulate][long]") {
   const Object limit = simulate_json("--model gpt2 --capacity 4000MiB --memory-limit 1000MiB");
   const Object fraction = simulate_json("--model gpt2 --capacity 4000MiB --memory-fraction 0.25");
   CHECK_FALSE(limit.at("fits").as_bool());
@@ -307,7 +307,7 @@ TEST_CASE("simulate: nothing that adds memory makes fit what does not", "[cli][s
 }
 
 TEST_CASE("simulate: what does not fit without a key that saves memory is not known not to",
-          "[cli][simulate]") {
+          "[cli][simulate][long]") {
   CHECK_THAT(
       from_line(kSaving, {"--capacity", "500MiB"}).out,
       StartsWith("DOES NOT FIT without use_unsloth, which saves memory (with it: not known), "

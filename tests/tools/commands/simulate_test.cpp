@@ -127,7 +127,7 @@ TEST_CASE("simulate: each format has the same numbers, the same input the same b
 }
 
 TEST_CASE("simulate: the context that was measured takes the place of the published one",
-          "[cli][simulate]") {
+          "[cli][simulate][long]") {
   const std::string options = "--model gpt2 --gpu v100-16 --context ";
   const Object given = simulate_json(options + "1GiB");
   CHECK(number(given.at("outside_allocator").at("bytes")) == std::int64_t{1} << 30);
@@ -210,7 +210,7 @@ TEST_CASE("simulate: optimizers keep what they should", "[cli][simulate]") {
   CHECK(states("adagrad") == Approx(4).margin(0.01));
 }
 
-TEST_CASE("simulate: checkpointing lowers what the forward leaves", "[cli][simulate]") {
+TEST_CASE("simulate: checkpointing lowers what the forward leaves", "[cli][simulate][long]") {
   const auto forward = [](const std::string& checkpoint) {
     return phase_peak(simulate_json("--model gpt2 --batch 8 --checkpoint " + checkpoint),
                       "forward");

@@ -147,7 +147,8 @@ TEST_CASE("solve: without a strategy GPUs are counted over all of them", "[cli][
   CHECK(!found(gpus - 1));
 }
 
-TEST_CASE("solve: the frontier has every policy, and marks what nothing beats", "[cli][solve]") {
+TEST_CASE("solve: the frontier has every policy, and marks what nothing beats",
+          "[cli][solve][long]") {
   const std::string plan = kLlama + "--seq 512 --batch 4 --precision bf16 ";
   const auto answer = json_of("plan --frontier checkpoint " + plan);
   CHECK(answer.at("fields").as_array().empty());

@@ -83,7 +83,7 @@ TEST_CASE("validate: the error of a step is simulated / recorded - 1", "[cli][va
   CHECK_FALSE(error_of({0, recorded, std::nullopt}, &Usage::active).has_value());
 }
 
-TEST_CASE("validate: every bundled case is replayed faithfully", "[cli][validate]") {
+TEST_CASE("validate: every bundled case is replayed faithfully", "[cli][validate][long]") {
   const CommandRun result = run({"validate", "--recorded", kRecorded, "--format", "json"});
   CAPTURE(result.err);
   REQUIRE(result.code == ExitCode::ok);

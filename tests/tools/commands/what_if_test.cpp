@@ -301,7 +301,7 @@ TEST_CASE("sweep: of batches, the largest that fits is the best", "[cli][sweep]"
              Contains("largest batch that fits: batch=2: "));
 }
 
-TEST_CASE("explain: a plan with too little memory", "[cli][explain]") {
+TEST_CASE("explain: a plan with too little memory", "[cli][explain][long]") {
   const json::object explained = device_of(words("explain " + kPlan + " --capacity 1GiB"));
   CHECK(text(explained, "cause") == "capacity");
   bool is_saved = false;
@@ -319,7 +319,8 @@ TEST_CASE("explain: a plan with too little memory", "[cli][explain]") {
   CHECK(is_saved);
 }
 
-TEST_CASE("explain: a plan that runs out of memory shows what of it would fit", "[cli][explain]") {
+TEST_CASE("explain: a plan that runs out of memory shows what of it would fit",
+          "[cli][explain][long]") {
   const std::string plan = "explain --model gpt2 --batch 8 --seq 512 --precision amp-bf16 ";
   const CommandRun result = run_line(plan + "--capacity 4GiB");
   CHECK_THAT(result.out,

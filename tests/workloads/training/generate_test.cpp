@@ -299,7 +299,7 @@ TEST_CASE("generate: GaLore projects no biases", "[workloads]") {
   CHECK(states_of_biases(OptimizerKind::galore_adafactor) == 4 * kBiases);
 }
 
-TEST_CASE("generate: any two axes together keep the invariants", "[workloads][property]") {
+TEST_CASE("generate: any two axes together keep the invariants", "[workloads][property][long]") {
   const auto list = axes();
   for (std::size_t i = 0; i < list.size(); ++i) {
     for (const auto& first : list[i].settings) {

@@ -86,7 +86,7 @@ TEST_CASE("more rounds: a step that loads all its batches first is carried out",
 }
 
 TEST_CASE("more rounds: what grows with the number of micro-batches is not made of short runs",
-          "[workloads]") {
+          "[workloads][long]") {
   const char* const options =
       GENERATE("grad-accum=32 pp=2 pp-schedule=gpipe", "grad-accum=32 pp=2 pp-schedule=1f1b",
                "grad-accum=64 pp=2 pp-schedule=interleaved pp-chunks=2",

@@ -112,7 +112,8 @@ double critical_distance(std::size_t a, std::size_t b) {
 
 }  // namespace
 
-TEST_CASE("recorded lengths: the same lengths give the recorded peaks to the byte", "[chance]") {
+TEST_CASE("recorded lengths: the same lengths give the recorded peaks to the byte",
+          "[chance][long]") {
   const std::vector<RecordedRun> runs = recorded_runs("llama-tiny.txt.xz");
   REQUIRE(runs.size() == 200);
   for (std::size_t i = 0; i < runs.size(); i += 20) {
@@ -141,7 +142,8 @@ TEST_CASE("recorded lengths: memory runs out in the recorded step", "[chance]") 
   }
 }
 
-TEST_CASE("recorded lengths: drawn lengths give the recorded distribution of peaks", "[chance]") {
+TEST_CASE("recorded lengths: drawn lengths give the recorded distribution of peaks",
+          "[chance][long]") {
   const std::vector<RecordedRun> recorded = recorded_runs("llama-tiny.txt.xz");
   for (const int after : {0, 1}) {
     const Ensemble drawn = run_ensemble(tiny_llama_steps(), as_drawn(200, after == 0 ? 30 : 100));

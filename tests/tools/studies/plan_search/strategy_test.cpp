@@ -319,7 +319,8 @@ TEST_CASE("strategies: adapters of a plan in fp32 stand beside weights in 32, 16
 // ZeRO-Offload (arXiv 2101.06840) is for one GPU as well: what nobody shares, the host can hold.
 // States of 16 bytes take 2.4 GiB of the 1.9 beside the context; 2 bytes of parameters, as many of
 // gradients and DeepSpeed's buckets fewer.
-TEST_CASE("strategies: one GPU keeps states on the host where they do not fit", "[cli][plan]") {
+TEST_CASE("strategies: one GPU keeps states on the host where they do not fit",
+          "[cli][plan][long]") {
   const StrategySearch found = search(base("llama-160m"), 1, Bytes{2500ULL << 20U});
   REQUIRE(found.found());
   const StrategyResult& first = found.results.front();
@@ -474,7 +475,7 @@ TEST_CASE("least memory: of large models it is below the peak, and not far", "[c
 }
 
 // 70 billion weights take 140 GB in 16 bits and 35 GB in 4.
-TEST_CASE("strategies: weights in 4 bits fit where those in 16 do not", "[cli][plan]") {
+TEST_CASE("strategies: weights in 4 bits fit where those in 16 do not", "[cli][plan][long]") {
   TrainingPlan plan = base("llama-3-70b");
   plan.attention = Attention::sdpa;
   const StrategySearch found =

@@ -130,7 +130,7 @@ TEST_CASE("validate --reference: a printed figure beyond its tolerance fails", "
 }
 
 TEST_CASE("validate --reference: a second implementation's figure that is off fails",
-          "[cli][reference]") {
+          "[cli][reference][long]") {
   json::value document = tables();
   json::value& derived =
       find_case(document, "megatron.gpt3-175b").at("recomputed").at("total_params");
@@ -145,7 +145,7 @@ TEST_CASE("validate --reference: a second implementation's figure that is off fa
 }
 
 TEST_CASE("validate --reference: figures that are missing, new or said not to match fail",
-          "[cli][reference]") {
+          "[cli][reference][long]") {
   const auto problem_after = [](auto change) {
     json::value document = tables();
     change(find_case(document, "limited.bloom-176b"));

@@ -61,7 +61,7 @@ std::vector<CaseFiles> chosen(std::vector<CaseFiles> files) {
 
 }  // namespace
 
-TEST_CASE("truth: bundled cases are simulated request by request", "[cli][truth]") {
+TEST_CASE("truth: bundled cases are simulated request by request", "[cli][truth][long]") {
   const auto cases = validated(find_cases(kBundled));
   REQUIRE(cases.size() >= 20);
   for (const auto& validation : cases) {
@@ -125,7 +125,7 @@ TEST_CASE("truth: the plainest cases are equal from the first request on", "[cli
   }
 }
 
-TEST_CASE("truth: recordings are met within 5 % of reserved at worst", "[cli][truth]") {
+TEST_CASE("truth: recordings are met within 5 % of reserved at worst", "[cli][truth][long]") {
   if (!std::filesystem::exists(kShared)) {
     WARN("skipped: shared data absent");
     return;

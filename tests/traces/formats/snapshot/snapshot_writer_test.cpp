@@ -192,7 +192,7 @@ TEST_CASE("snapshot writer: no device at all is a snapshot, too", "[traces][snap
   CHECK(through_pickle(Recording{}).devices.empty());
 }
 
-TEST_CASE("snapshot writer: real recordings survive field by field", "[traces][snapshot]") {
+TEST_CASE("snapshot writer: real recordings survive field by field", "[traces][snapshot][long]") {
   const std::filesystem::path folder = std::filesystem::path(HIGHWATER_SHARED_DATA) / "snapshots";
   if (!std::filesystem::exists(folder)) {
     WARN("skipped: shared data absent");
