@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/megatron/attention/rotary.hpp"
 #include "workloads/megatron/language_model_embedding.hpp"
 #include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/layers.hpp"
@@ -86,30 +87,11 @@ class Gpt : public models::LanguageModel {
     }
   }
 
-  // RotaryEmbedding.__init__: 1 / base ** (arange(0, dim, 2) / dim), a plain attribute.
   void make_frequencies() {
     if (config_.positions > 0 || config_.latent) {  // latent attention has tables of its own
       return;
     }
-    const auto make = [this](const char* op) {
-      const eager::OpScope scope(runtime(), op);
-      return eager::empty(runtime(), {config_.head_dim / 2}, DType::fp32);
-    };
-    Tensor range = make("arange");
-    Tensor exponents = make("div");
-    range.reset();
-    Tensor powers;
-    {
-      powers = make("pow");
-      const eager::OpScope scope(runtime(), "pow");
-      const Tensor base = eager::empty(runtime(), {}, DType::int64);
-    }
-    exponents.reset();
-    Tensor inverse = make("reciprocal");
-    frequencies_ = make("mul");
-    inverse.reset();
-    powers.reset();
-    runtime().categorize(frequencies_, Category::buffer);
+    frequencies_ = inverse_frequencies(runtime(), config_.head_dim);
   }
 
   void make_head(std::int64_t rows) {

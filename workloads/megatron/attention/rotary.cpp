@@ -29,6 +29,29 @@ Tensor rotated(const Tensor& states, const Tensor& cosines, const Tensor& sines)
 
 }  // namespace
 
+Tensor inverse_frequencies(eager::Runtime& runtime, std::int64_t width) {
+  const auto make = [&](const char* op) {
+    const eager::OpScope scope(runtime, op);
+    return eager::empty(runtime, {width / 2}, DType::fp32);
+  };
+  Tensor range = make("arange");
+  Tensor exponents = make("div");
+  range.reset();
+  Tensor powers;
+  {
+    powers = make("pow");
+    const eager::OpScope scope(runtime, "pow");
+    const Tensor base = eager::empty(runtime, {}, DType::int64);
+  }
+  exponents.reset();
+  Tensor inverse = make("reciprocal");
+  Tensor result = make("mul");
+  inverse.reset();
+  powers.reset();
+  runtime.categorize(result, Category::buffer);
+  return result;
+}
+
 // The embedding covers all channels, so nothing is left to pass on; it is concatenated anyway.
 Tensor composed_rotary(Tensor states, const Tensor& frequencies) {
   const std::int64_t width = frequencies.size(-1);

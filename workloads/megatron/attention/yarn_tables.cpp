@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/eager/ops.hpp"
+#include "workloads/megatron/attention/rotary.hpp"
 
 namespace highwater::megatron {
 
@@ -13,9 +14,9 @@ YarnTables::YarnTables(nn::Module* parent, std::int64_t width)
     : Module(parent, "rotary_pos_emb"), width_(width) {
   constexpr std::int64_t kOriginalPositions = 4096;
   const nn::InModule scope(*this);
-  inverse_extra_ = frequencies();
-  inverse_inter_ = frequencies();
-  inverse_ = frequencies();
+  inverse_extra_ = inverse_frequencies(runtime(), width_);
+  inverse_inter_ = inverse_frequencies(runtime(), width_);
+  inverse_ = inverse_frequencies(runtime(), width_);
   make_tables(kOriginalPositions, DType::fp32);
   embedding_.reset();  // forward.cache_clear()
 }
@@ -26,30 +27,6 @@ YarnTables::CosSin YarnTables::tables(std::int64_t length, DType dtype) {
   }
   return {eager::slice(own_buffers()[0].tensor, 0, 0, length),
           eager::slice(own_buffers()[1].tensor, 0, 0, length)};
-}
-
-// 1 / base ** (arange(0, width, 2) / width)
-Tensor YarnTables::frequencies() {
-  const auto make = [this](const char* op) {
-    const eager::OpScope scope(runtime(), op);
-    return eager::empty(runtime(), {width_ / 2}, DType::fp32);
-  };
-  Tensor range = make("arange");
-  Tensor exponents = make("div");
-  range.reset();
-  Tensor powers;
-  {
-    powers = make("pow");
-    const eager::OpScope scope(runtime(), "pow");
-    const Tensor base = eager::empty(runtime(), {}, DType::int64);
-  }
-  exponents.reset();
-  Tensor inverse = make("reciprocal");
-  Tensor result = make("mul");
-  inverse.reset();
-  powers.reset();
-  runtime().categorize(result, Category::buffer);
-  return result;
 }
 
 // get_emb: [length, 1, 1, width].

@@ -24,7 +24,6 @@ class YarnTables : public nn::Module {
   CosSin tables(std::int64_t length, DType dtype);
 
  private:
-  eager::Tensor frequencies();
   eager::Tensor embedding(std::int64_t length);
   void make_tables(std::int64_t length, DType dtype);
   void set_buffer(std::size_t place, const char* name, eager::Tensor values);
