@@ -156,7 +156,7 @@ class Watched:
         environment = {**os.environ, "HIGHWATER_CACHE": str(folder.cache), "TMPDIR": str(self.out), "HOME": str(self.out),
                        "ASAN_OPTIONS": "detect_leaks=0:exitcode=99"}
         self.run = subprocess.run(
-            ["strace", "-f", "-qq", "-s", "300", "-o", str(log), "-e", f"trace={WATCHED}", HIGHWATER, *map(str, words)],
+            ["strace", "-f", "--seccomp-bpf", "-qq", "-s", "300", "-o", str(log), "-e", f"trace={WATCHED}", HIGHWATER, *map(str, words)],
             cwd=folder.path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             timeout=300)
         self.calls = [line.split(None, 1)[1] for line in log.read_text(errors="replace").splitlines()
