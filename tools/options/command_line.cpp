@@ -80,8 +80,8 @@ HelpEntry OptionParser::entry_of(const po::option_description& option, HelpDetai
   const std::string gap = value.empty() || value.starts_with('[') ? "" : " ";
   HelpEntry entry{option.format_name() + gap + value, {option.description()}};
   const auto more = help_.find(option.long_name());
-  if (detail == HelpDetail::all && more != help_.end()) {
-    entry.lines = more->second.full;
+  if (detail == HelpDetail::all && more != help_.end() && more->second.full) {
+    entry.lines = more->second.full();
   }
   if (const auto note = notes_.find(option.long_name()); note != notes_.end()) {
     entry.lines.insert(entry.lines.end(), note->second.begin(), note->second.end());

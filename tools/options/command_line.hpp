@@ -4,6 +4,7 @@
 // can call it without a process.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <optional>
@@ -67,7 +68,9 @@ struct HelpRequested {
 /// What --help says about an option beside its name.
 struct OptionHelp {
   OptionUse use = OptionUse::common;
-  std::vector<std::string> full;  ///< what --help-all says instead, in paragraphs
+  /// What --help-all says instead, in paragraphs; empty: the same. Made only for --help-all, as
+  /// some of it takes longer than most commands.
+  std::function<std::vector<std::string>()> full = {};
 };
 
 /// The options of one command and how they are read.

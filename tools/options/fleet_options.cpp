@@ -103,8 +103,7 @@ void add_fleet_options(OptionParser& parser) {
       parser.add()(row.name, po::value<std::string>()->value_name(row.value), row.help);
     }
     const std::string_view words = row.name;  // "output,o": the letter is short for it
-    parser.describe(std::string(words.substr(0, words.find(','))),
-                    {.use = OptionUse::rare, .full = {row.help}});
+    parser.describe(std::string(words.substr(0, words.find(','))), {.use = OptionUse::rare});
   }
 }
 

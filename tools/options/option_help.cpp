@@ -88,7 +88,7 @@ struct SharedDefault {
 /// Those of `option` that differ from a plain loop's.
 std::vector<SharedDefault> shared_defaults(const Option& option) {
   std::vector<SharedDefault> shared;
-  const TrainingPlan plain = default_plan();
+  const TrainingPlan& plain = default_plan();
   for (const FrameworkDefault& row : framework_defaults()) {
     if (row.option != option.name || row.word == option.text(plain)) {
       continue;

@@ -39,7 +39,7 @@ void add_plan_options(OptionParser& parser) {
   for (const Option& option : option_table()) {
     const std::string name(option.name);
     parser.add(option.group)(name.c_str(), value_of(option), short_help(option).c_str());
-    parser.describe(name, {option.use, full_help(option)});
+    parser.describe(name, {option.use, [&option] { return full_help(option); }});
   }
   add_plan_source(parser);
   for (const OptionAlias& alias : option_aliases()) {

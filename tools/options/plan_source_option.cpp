@@ -170,22 +170,31 @@ void validate(boost::any& value, const std::vector<std::string>& texts, NamedSou
                                            : NamedSources{read_plan_sources(text)};
 }
 
+namespace {
+
+std::vector<std::string> help_of_from() {
+  return {
+      "the plan of your own configuration file, launch script or launch line (in quotes), of a "
+      "recording of highwater record, or of a published run, by its name; can be given several "
+      "times, options given beside it win, and what has no option is listed among the notes",
+      "files and lines of: " + names_of_programs(), "published runs: " + published_run_names()};
+}
+
+std::vector<std::string> help_of_print_options() {
+  return {
+      "with --from: print the command line that it stands for, and what became of each key of "
+      "the plan, and stop"};
+}
+
+}  // namespace
+
 void add_plan_source(OptionParser& parser) {
   parser.add(OptionGroup::model)(
       "from", po::value<std::vector<NamedSources>>()->composing()->value_name("SOURCE"),
       "the plan of your configuration, launch line or recording")(
       "print-options", "with --from: print the command line that it stands for, and stop");
-  parser.describe(
-      "from",
-      {OptionUse::common,
-       {"the plan of your own configuration file, launch script or launch line (in quotes), of a "
-        "recording of highwater record, or of a published run, by its name; can be given several "
-        "times, options given beside it win, and what has no option is listed among the notes",
-        "files and lines of: " + names_of_programs(), "published runs: " + published_run_names()}});
-  parser.describe("print-options",
-                  {OptionUse::rare,
-                   {"with --from: print the command line that it stands for, and what became of "
-                    "each key of the plan, and stop"}});
+  parser.describe("from", {OptionUse::common, help_of_from});
+  parser.describe("print-options", {OptionUse::rare, help_of_print_options});
 }
 
 void read_python_configurations(po::variables_map& values) {

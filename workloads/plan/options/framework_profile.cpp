@@ -49,10 +49,11 @@ std::vector<FrameworkDefault> read_defaults() {
 
 /// What the plan has of its framework goes back to what a bare loop has.
 void leave_framework(TrainingPlan& plan) {
+  const TrainingPlan bare;
   for (const FrameworkDefault& row : framework_defaults()) {
     const Option& option = option_called(row.option);
     if (row.framework == plan.framework && option.text(plan) == row.word) {
-      static_cast<void>(option.set(plan, option.text(TrainingPlan{})));
+      static_cast<void>(option.set(plan, option.text(bare)));
     }
   }
 }
@@ -88,10 +89,13 @@ Framework default_framework(ModelCode code) {
   return code == ModelCode::hf ? Framework::hf : Framework::torch;
 }
 
-TrainingPlan default_plan() {
-  TrainingPlan plan;
-  apply_framework(default_framework(plan.model_code), plan);
-  return plan;
+const TrainingPlan& default_plan() {
+  static const TrainingPlan kPlan = [] {
+    TrainingPlan plan;
+    apply_framework(default_framework(plan.model_code), plan);
+    return plan;
+  }();
+  return kPlan;
 }
 
 CheckpointKind selective_kind(Framework framework) {

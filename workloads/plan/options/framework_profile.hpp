@@ -41,7 +41,7 @@ bool is_default_later(const TrainingPlan& plan, std::string_view option);
 Framework default_framework(ModelCode code);
 
 /// What a plan is before any option is read.
-TrainingPlan default_plan();
+const TrainingPlan& default_plan();
 
 /// What `--checkpoint selective` means to `framework`: torch chooses by operator, Megatron-LM and
 /// NeMo recompute the core attention (recompute_granularity selective).

@@ -1,6 +1,7 @@
 #include "workloads/plan/options/option_table.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace highwater {
 
@@ -21,6 +22,15 @@ std::vector<Option> all_rows() {
   return rows;
 }
 
+/// Plans are made option by option, and every command makes some.
+std::unordered_map<std::string_view, const Option*> rows_by_name() {
+  std::unordered_map<std::string_view, const Option*> rows;
+  for (const Option& option : option_table()) {
+    rows.emplace(option.name, &option);
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::span<const Option> option_table() {
@@ -29,9 +39,9 @@ std::span<const Option> option_table() {
 }
 
 const Option* find_option(std::string_view name) {
-  const auto rows = option_table();
-  const auto found = std::ranges::find(rows, name, &Option::name);
-  return found == rows.end() ? nullptr : &*found;
+  static const auto kRows = rows_by_name();
+  const auto found = kRows.find(name);
+  return found == kRows.end() ? nullptr : found->second;
 }
 
 const Option& option_called(std::string_view name) {
