@@ -114,10 +114,10 @@ class GraphTask {
   void run(std::span<const Tensor> roots, std::span<const Tensor> grads) {
     for (const auto& root : roots) {
       count_dependencies(root->grad_fn.get());
+      ++dependencies_[root->grad_fn.get()];  // roots may be results of the same node
     }
     for (std::size_t i = 0; i < roots.size(); ++i) {
       Tensor grad = grads[i];
-      ++dependencies_[roots[i]->grad_fn.get()];
       deliver({roots[i]->grad_fn, roots[i]->output_nr}, grad);
     }
     while (!ready_.empty()) {
