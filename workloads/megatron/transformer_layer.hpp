@@ -9,6 +9,7 @@
 #include "workloads/megatron/attention/attention_part.hpp"
 #include "workloads/megatron/layers/layer_context.hpp"
 #include "workloads/megatron/layers/norm.hpp"
+#include "workloads/megatron/layers/recomputation.hpp"
 #include "workloads/megatron/moe/moe_layer.hpp"
 
 namespace highwater::megatron {
@@ -25,8 +26,15 @@ class TransformerLayer : public nn::Module {
  private:
   [[nodiscard]] Tensor attend(const Tensor& hidden_states, const Tensor& frequencies) const;
 
+  [[nodiscard]] WithBias feed_forward(const Tensor& normalized) const;
+
+  /// `states` where the layer behind contains the norm.
+  static Tensor normalize(const std::unique_ptr<Norm>& norm, const Tensor& states,
+                          CheckpointWithoutOutput& checkpoint);
+
   [[nodiscard]] Tensor add(const WithBias& x, const Tensor& residual) const;
 
+  bool mixes_;
   double dropout_;
   std::unique_ptr<Norm> input_layernorm_;
   std::unique_ptr<AttentionPart> self_attention_;

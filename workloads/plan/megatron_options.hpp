@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "workloads/plan/checkpoint.hpp"
+
 namespace highwater {
 
 /// What a rank of a tensor-parallel group makes orthogonal of a matrix that the group shares
@@ -66,6 +68,8 @@ struct Megatron {
   bool moe_permute_fusion = true;  ///< --moe-permute-fusion; of these as well
   bool moe_router_fp32 = true;     ///< --moe-router-dtype fp32; of these as well
   MoeBalancing moe_balancing = MoeBalancing::none;
+  /// --recompute-modules, with --recompute-granularity selective.
+  RecomputeModules recompute_modules = kCoreAttention;
   MuonTp muon_tp = MuonTp::duplicated;  ///< --muon-tp-mode (of Megatron-LM, August 2026)
   bool muon_split_qkv = true;           ///< --muon-no-split-qkv switches it off
   bool muon_nesterov = false;           ///< --muon-nesterov

@@ -30,20 +30,35 @@ Share share_of(const TrainingPlan& plan) {
           .fuses_attention = plan.attention != Attention::eager};
 }
 
+/// Of Megatron's parts of a layer; norms and activations are half of what is elementwise.
+double repeated_modules(const RecomputeModules& modules, const LayerTime& layer) {
+  using enum RecomputeModule;
+  const auto if_any = [&](std::initializer_list<RecomputeModule> any, double seconds) {
+    const auto is_in = [&](RecomputeModule module) { return modules.contains(module); };
+    return std::ranges::any_of(any, is_in) ? seconds : 0.0;
+  };
+  const LayerProducts& products = layer.products;
+  return if_any({core_attention}, layer.forward.attention) +
+         if_any({latent_projections}, products.into_attention.forward) +
+         if_any({mlp, moe}, products.into_mlp.forward + products.out_of_mlp.forward) +
+         if_any({mlp, moe, moe_activation, layernorm}, layer.forward.elementwise / 2);
+}
+
 /// Seconds of a layer's forward that run again in backward. Selection by operator keeps products
 /// and attention (torchtitan's policy keeps every second product; the rest is repeated).
-double repeated(const Checkpoint& checkpoint, const KernelTime& forward) {
-  switch (checkpoint.kind) {
+double repeated(const TrainingPlan& plan, const LayerTime& layer) {
+  const KernelTime& forward = layer.forward;
+  switch (plan.checkpoint.kind) {
     case CheckpointKind::none:
       return 0;
     case CheckpointKind::full:
       return forward.total();
     case CheckpointKind::every_n:
-      return forward.total() / checkpoint.n;
+      return forward.total() / plan.checkpoint.n;
     case CheckpointKind::selective_op:
       return forward.elementwise + forward.products / 2;
     case CheckpointKind::selective_attention:
-      return forward.attention;
+      return repeated_modules(plan.parallel.megatron.recompute_modules, layer);
   }
   return 0;
 }
@@ -96,7 +111,7 @@ Rank rank_of(const TrainingPlan& plan, const TimeAssumptions& assumed) {
   rank.share = share_of(plan);
   rank.layer = layer_time(rank.sizes, rank.share, rank.rates);
   add_dequantisation(plan, rank);
-  rank.again = repeated(plan.checkpoint, rank.layer.forward);
+  rank.again = repeated(plan, rank.layer);
   rank.recomputed = repeated_sums(plan.checkpoint);
   return rank;
 }

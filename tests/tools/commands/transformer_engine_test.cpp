@@ -65,6 +65,20 @@ TEST_CASE("transformer engine: Megatron's layers have the peaks of the recording
       {"llama-mxfp8-b200", "llama.json", "--gpu b200 --fp8-recipe mxfp8"},
       {"gpt-delayed-h100", "gpt2.json", "--gpu h100-80 --fp8-recipe delayed"},
       {"qwen3-h100", "qwen3.json", "--gpu h100-80"},
+      {"llama-recompute-mlp-h100", "llama.json",
+       "--gpu h100-80 --checkpoint selective-attention --recompute-modules mlp"},
+  }));
+  check_against_recording(row);
+}
+
+TEST_CASE("transformer engine: parts of layers that are recomputed", "[cli][megatron]") {
+  const std::string selected =
+      "--gpu h100-80 --checkpoint selective-attention --recompute-modules ";
+  const Case row = GENERATE_COPY(values<Case>({
+      {"deepseek-v2-recompute-modules-h100", "deepseek-v2.json",
+       selected + "mla_up_proj,mlp,moe_act,layernorm --moe-capacity-factor 1 "
+                  "--moe-router-fp32 false --moe-balancing seq-aux-loss"},
+      {"mixtral-recompute-modules-h100", "mixtral.json", selected + "moe-act,layernorm"},
   }));
   check_against_recording(row);
 }
@@ -86,6 +100,7 @@ TEST_CASE("transformer engine: mixtures and latent attention have the peaks of t
   const std::string limited = "--gpu h100-80 --moe-capacity-factor 1.25";
   const std::string second =
       "--gpu h100-80 --moe-capacity-factor 1 --moe-router-fp32 false --moe-balancing seq-aux-loss";
+  const std::string selected = second + " --checkpoint selective-attention --recompute-modules ";
   const Case row = GENERATE_COPY(values<Case>({
       {"experts-h100", "mixtral.json", limited + " --moe-permute-fusion false"},
       {"mixtral-h100", "mixtral.json", limited},
@@ -102,6 +117,8 @@ TEST_CASE("transformer engine: mixtures and latent attention have the peaks of t
       {"latent-h100", "latent.json", "--gpu h100-80"},
       {"deepseek-v2-h100", "deepseek-v2.json", second},
       {"deepseek-v2-recompute-h100", "deepseek-v2.json", second + " --checkpoint full"},
+      {"deepseek-v2-recompute-moe-h100", "deepseek-v2.json", selected + "core-attn,moe"},
+      {"deepseek-v2-recompute-shared-h100", "deepseek-v2.json", selected + "shared-experts"},
       {"deepseek-v2-lite-h100", "deepseek-v2-lite.json", "--gpu h100-80"},
       {"deepseek-v3-h100", "deepseek-v3.json", "--gpu h100-80"},
       {"deepseek-v3-b200", "deepseek-v3.json", "--gpu b200"},

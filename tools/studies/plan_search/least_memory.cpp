@@ -105,11 +105,13 @@ double in_flight(const TrainingPlan& plan, Stage stage) {
                      : std::min(all, (2 * stages_behind + (chunks - 1) * p.pp) / chunks);
 }
 
-double share_recomputed(const Checkpoint& checkpoint) {
+double share_recomputed(const TrainingPlan& plan) {
+  const Checkpoint& checkpoint = plan.checkpoint;
   switch (checkpoint.kind) {
     case CheckpointKind::none:
-    case CheckpointKind::selective_attention:
       return 0;
+    case CheckpointKind::selective_attention:
+      return plan.parallel.megatron.recompute_modules == kCoreAttention ? 0 : 1;
     case CheckpointKind::every_n:
       return 1.0 / checkpoint.n;
     case CheckpointKind::full:
@@ -149,7 +151,7 @@ double kept_of_layer(const TrainingPlan& plan, const LayerSizes& s) {
   const std::int64_t ffn = s.experts > 1 ? 0 : (s.ffn_inputs + 1) * s.ffn;
   const double of_norms = has_two_norms_in_turn(plan) ? 2 * hidden : 0;
   const double all = 2 * hidden + of_norms + heads + static_cast<double>(ffn) / p.tp;
-  const double recomputed = share_recomputed(plan.checkpoint);
+  const double recomputed = share_recomputed(plan);
   const double products = kept_products(plan, s) / p.tp;
   return 2 * tokens * (recomputed * (hidden + products) + (1 - recomputed) * all);
 }

@@ -41,7 +41,9 @@ KorthikantiRecompute recompute_of(const EstimateInputs& inputs) {
 
 std::string refusal(const EstimateInputs& inputs) {
   const CheckpointKind kind = inputs.plan.checkpoint.kind;
-  const bool is_partial = kind == CheckpointKind::every_n || kind == CheckpointKind::selective_op;
+  const bool is_partial = kind == CheckpointKind::every_n || kind == CheckpointKind::selective_op ||
+                          (kind == CheckpointKind::selective_attention &&
+                           inputs.plan.parallel.megatron.recompute_modules != kCoreAttention);
   return first_refusal(
       {refuse_without_training(inputs), refuse_encoders(inputs), refuse_mixtures(inputs),
        is_partial ? "it covers recomputation only of whole layers or of attention" : ""});

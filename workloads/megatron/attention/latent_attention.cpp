@@ -9,7 +9,6 @@
 #include "workloads/megatron/transformer_engine/attention.hpp"
 #include "workloads/megatron/transformer_engine/autotuner.hpp"
 #include "workloads/megatron/transformer_engine/products.hpp"
-#include "workloads/nn/checkpoint.hpp"
 #include "workloads/plan/training_plan.hpp"
 
 namespace highwater::megatron {
@@ -119,18 +118,21 @@ WithBias LatentSelfAttention::operator()(Tensor hidden_states,
                                          const Tensor& /*frequencies*/) const {
   const nn::InModule scope(*this);
   Tensor latent;  // returned as well
-  QueryKeyValue states = projected(hidden_states, latent);
+  CheckpointWithoutOutput checkpoint(context(), RecomputeModule::latent_projections);
+  QueryKeyValue states = projected(hidden_states, latent, checkpoint);
   states.query = eager::contiguous(states.query);
   states.key = eager::contiguous(states.key);
   states.value = eager::contiguous(states.value);
   Tensor mixed = attend(states);
+  checkpoint.discard(mixed);
   WithBias result = (*linear_proj_)(mixed);
   eager::end_of_frame(states.query, states.key, states.value, latent, mixed);
   return result;
 }
 
 // get_query_key_value_tensors.
-QueryKeyValue LatentSelfAttention::projected(const Tensor& hidden_states, Tensor& latent) const {
+QueryKeyValue LatentSelfAttention::projected(const Tensor& hidden_states, Tensor& latent,
+                                             CheckpointWithoutOutput& checkpoint) const {
   const std::int64_t parts_of_sequence = shared_.tp.splits_sequence() ? shared_.tp.size() : 1;
   const YarnTables::CosSin tables =
       tables_->tables(hidden_states.size(0) * parts_of_sequence, hidden_states.dtype());
@@ -138,8 +140,13 @@ QueryKeyValue LatentSelfAttention::projected(const Tensor& hidden_states, Tensor
   Tensor combined = (*linear_kv_down_)(hidden_states).output;
   TensorList parts = eager::split_with_sizes(combined, {sizes_.rank, sizes_.rotary_dim}, -1);
   Tensor positions = parts_of_sequence > 1 ? gather_from_sequence(shared_.tp, parts[1]) : parts[1];
-  QueryKeyValue states =
-      up_projected({.query = query, .latent = parts[0], .positions = positions}, tables);
+  const auto segment = [this, tables](const std::vector<Tensor>& in) {
+    const QueryKeyValue up =
+        up_projected({.query = in[0], .latent = in[1], .positions = in[2]}, tables);
+    return TensorList{up.query, up.key, up.value};
+  };
+  const TensorList up = checkpoint(segment, {query, parts[0], positions});
+  QueryKeyValue states{up[0], up[1], up[2]};
   latent = parts[0];
   eager::end_of_frame(query, combined, positions);
   eager::release_list(parts);
@@ -170,10 +177,8 @@ Tensor LatentSelfAttention::attend(const QueryKeyValue& states) const {
   const auto core = [dropout](const std::vector<Tensor>& in) {
     return TensorList{fused_attention(in[0], in[1], in[2], dropout)};
   };
-  const bool is_recomputed =
-      context().training && context().plan.checkpoint.kind == CheckpointKind::selective_attention;
-  const std::vector<Tensor> operands{states.query, states.key, states.value};
-  return is_recomputed ? nn::checkpoint_reentrant(runtime(), core, operands)[0] : core(operands)[0];
+  return checkpointed(context(), RecomputeModule::core_attention, core,
+                      {states.query, states.key, states.value})[0];
 }
 
 }  // namespace highwater::megatron

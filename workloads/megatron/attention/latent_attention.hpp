@@ -9,6 +9,7 @@
 #include "workloads/megatron/attention/core_attention.hpp"
 #include "workloads/megatron/attention/yarn_tables.hpp"
 #include "workloads/megatron/layers/layer_context.hpp"
+#include "workloads/megatron/layers/recomputation.hpp"
 
 namespace highwater::megatron {
 
@@ -19,7 +20,8 @@ class LatentSelfAttention : public AttentionPart {
   WithBias operator()(Tensor hidden_states, const Tensor& frequencies) const override;
 
  private:
-  [[nodiscard]] QueryKeyValue projected(const Tensor& hidden_states, Tensor& latent) const;
+  [[nodiscard]] QueryKeyValue projected(const Tensor& hidden_states, Tensor& latent,
+                                        CheckpointWithoutOutput& checkpoint) const;
 
   /// What the low ranks become: queries' own, that of keys and values, positions of keys.
   struct Compressed {

@@ -5,8 +5,8 @@
 #include "workloads/megatron/attention/rotary.hpp"
 #include "workloads/megatron/layers/engine.hpp"
 #include "workloads/megatron/layers/fused_ops.hpp"
+#include "workloads/megatron/layers/recomputation.hpp"
 #include "workloads/megatron/transformer_engine/attention.hpp"
-#include "workloads/nn/checkpoint.hpp"
 #include "workloads/nn/layers.hpp"
 #include "workloads/plan/training_plan.hpp"
 
@@ -87,14 +87,11 @@ bool SelfAttention::takes_cudnn() const {
 }
 
 Tensor SelfAttention::core_attention(const QueryKeyValue& states) const {
-  if (context().plan.checkpoint.kind != CheckpointKind::selective_attention ||
-      !context().training) {
-    return run_core(states);
-  }
   const auto segment = [this](const std::vector<Tensor>& in) {
     return TensorList{run_core({in[0], in[1], in[2]})};
   };
-  return nn::checkpoint_reentrant(runtime(), segment, {states.query, states.key, states.value})[0];
+  return checkpointed(context(), RecomputeModule::core_attention, segment,
+                      {states.query, states.key, states.value})[0];
 }
 
 }  // namespace highwater::megatron

@@ -2,6 +2,7 @@
 
 #include "workloads/megatron/layers/fused_ops.hpp"
 #include "workloads/megatron/layers/grouped_linear.hpp"
+#include "workloads/megatron/layers/recomputation.hpp"
 #include "workloads/megatron/moe/experts.hpp"
 
 namespace highwater::megatron {
@@ -20,9 +21,16 @@ class GroupedExperts : public Experts {
   Tensor operator()(const TokenDispatcher::Dispatched& rows,
                     const std::vector<std::int64_t>& /*rows_of_experts*/) const override {
     const nn::InModule scope(*this);
-    const Tensor wide = linear_fc1_(rows.tokens);
-    const Tensor inner = weighted_swiglu(wide, eager::unsqueeze(rows.probs, -1));
-    return linear_fc2_(inner);
+    Tensor wide = linear_fc1_(rows.tokens);
+    const auto activation = [](const std::vector<Tensor>& in) {
+      return TensorList{weighted_swiglu(in[0], in[1])};
+    };
+    CheckpointWithoutOutput checkpoint(context(), RecomputeModule::moe_activation);
+    Tensor inner = checkpoint(activation, {wide, eager::unsqueeze(rows.probs, -1)})[0];
+    Tensor output = linear_fc2_(inner);
+    checkpoint.discard(output);
+    eager::end_of_frame(wide, inner);
+    return output;
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/megatron/layers/engine.hpp"
+#include "workloads/megatron/layers/recomputation.hpp"
 #include "workloads/megatron/moe/experts.hpp"
 #include "workloads/megatron/moe/mlp.hpp"
 #include "workloads/megatron/moe/moe_router.hpp"
@@ -26,10 +27,16 @@ class MoeLayer : public FeedForward {
     }
   }
 
-  // custom_forward, whose variables live until it returns.
   WithBias operator()(Tensor hidden_states) const override {
     const nn::InModule scope(*this);
-    Tensor shared_output = shared_experts_ ? (*shared_experts_)(hidden_states).output : Tensor{};
+    const auto segment = [this](const std::vector<Tensor>& in) { return TensorList{mixed(in[0])}; };
+    return {checkpointed(context(), RecomputeModule::moe, segment, {hidden_states})[0], {}};
+  }
+
+ private:
+  // custom_forward, whose variables live until it returns.
+  [[nodiscard]] Tensor mixed(const Tensor& hidden_states) const {
+    Tensor shared_output = of_shared_experts(hidden_states);
     RoutingResult routed = router_(hidden_states);
     TokenDispatcher::Dispatched sent = dispatcher_.preprocess(hidden_states, routed);
     routed.probs = sent.probs;
@@ -42,10 +49,20 @@ class MoeLayer : public FeedForward {
     rows.reset();
     eager::end_of_frame(sent.tokens, shared_output, routed.probs, received.probs,
                         routed.routing_map, received.tokens);
-    return {std::move(output), {}};
+    return output;
   }
 
- private:
+  // shared_experts_compute.
+  [[nodiscard]] Tensor of_shared_experts(const Tensor& hidden_states) const {
+    if (!shared_experts_) {
+      return {};
+    }
+    const auto segment = [this](const std::vector<Tensor>& in) {
+      return TensorList{(*shared_experts_)(in[0]).output};
+    };
+    return checkpointed(context(), RecomputeModule::shared_experts, segment, {hidden_states})[0];
+  }
+
   std::unique_ptr<Experts> make_experts(const LayerContext& shared) {
     const bool is_grouped =
         uses_engine(context()) && context().plan.parallel.megatron.moe_grouped_gemm;

@@ -49,6 +49,24 @@ Reading<std::size_t> read_word(std::string_view text, const AllowedValues& list)
   return {static_cast<std::size_t>(found - known.begin()), std::nullopt};
 }
 
+Reading<std::vector<std::size_t>> read_words(std::string_view text, const AllowedValues& list) {
+  std::string dashed(text);
+  std::ranges::replace(dashed, '_', '-');
+  std::vector<std::size_t> positions;
+  std::size_t begin = 0;
+  while (begin <= dashed.size()) {
+    const std::size_t end = std::min(dashed.find(',', begin), dashed.size());
+    const Reading<std::size_t> word =
+        read_word(std::string_view(dashed).substr(begin, end - begin), list);
+    if (!word.value) {
+      return {std::nullopt, word.complaint};
+    }
+    positions.push_back(*word.value);
+    begin = end + 1;
+  }
+  return {positions, std::nullopt};
+}
+
 Reading<bool> read_flag(std::string_view text) {
   const Reading<std::size_t> position = read_word(text, AllowedWords{kWordList<kYesNo>});
   return {position.value ? std::optional(kYesNo.at(*position.value).value) : std::nullopt,

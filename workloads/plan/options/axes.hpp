@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "workloads/plan/options/option.hpp"
 #include "workloads/plan/options/paths.hpp"
@@ -89,6 +90,35 @@ constexpr OptionAxis word() {
               Member::in(plan) = kWords.at(*position.value).value;
             }
             return position.complaint;
+          }};
+}
+
+/// The positions of the words of `text`, which commas part; underscores stand for dashes.
+Reading<std::vector<std::size_t>> read_words(std::string_view text, const AllowedValues& list);
+
+/// A set of words of a table.
+template <class Member, const auto& kWords>
+constexpr OptionAxis words() {
+  return {AllowedWords{kWordList<kWords>},
+          [](const TrainingPlan& plan) -> OptionValue {
+            std::string text;
+            for (const auto& row : kWords) {
+              if (Member::in(plan).contains(row.value)) {
+                text += (text.empty() ? "" : ",") + std::string(row.word);
+              }
+            }
+            return text;
+          },
+          [](TrainingPlan& plan, std::string_view text, const AllowedValues& list) -> Complaint {
+            const auto positions = read_words(text, list);
+            if (positions.value) {
+              auto& set = Member::in(plan);
+              set = {};
+              for (const std::size_t position : *positions.value) {
+                set.insert(kWords.at(position).value);
+              }
+            }
+            return positions.complaint;
           }};
 }
 

@@ -93,6 +93,12 @@ constexpr std::array kMegatronRows{
            "none, aux-loss, seq-aux-loss: the loss by which Megatron spreads tokens over experts",
            "Megatron-LM arguments.py --moe-router-load-balancing-type, --moe-aux-loss-coeff",
            word<OfMegatron<&Megatron::moe_balancing>, kMoeBalancings>()},
+    Option{"recompute-modules", "A,B", model_parallel, rare,
+           "what --checkpoint selective-attention recomputes of Megatron's layers",
+           "megatron-core 0.16.1 transformer/transformer_config.py recompute_modules",
+           words<OfMegatron<&Megatron::recompute_modules>, kRecomputeModules>()}
+        .and_more(
+            "a list with commas; Transformer Engine's layers alone have others than core-attn"),
     Option{"muon-tp-mode", "W", model_parallel, rare,
            "blockwise, duplicated, distributed: what Megatron's Muon makes orthogonal of a matrix "
            "split over tp",

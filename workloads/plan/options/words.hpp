@@ -124,6 +124,14 @@ inline constexpr std::array kTensorParallels{
     Word{"megatron", TensorParallel::megatron},    Word{"colossalai", TensorParallel::colossalai},
     Word{"dtensor", TensorParallel::dtensor},      Word{"2d", TensorParallel::colossalai_2d},
     Word{"2.5d", TensorParallel::colossalai_2p5d}, Word{"3d", TensorParallel::colossalai_3d}};
+inline constexpr std::array kRecomputeModules{
+    Word{"core-attn", RecomputeModule::core_attention},
+    Word{"moe-act", RecomputeModule::moe_activation},
+    Word{"layernorm", RecomputeModule::layernorm},
+    Word{"mla-up-proj", RecomputeModule::latent_projections},
+    Word{"mlp", RecomputeModule::mlp},
+    Word{"moe", RecomputeModule::moe},
+    Word{"shared-experts", RecomputeModule::shared_experts}};
 inline constexpr std::array kMegatronLayers{
     Word{"local", MegatronLayers::local},
     Word{"transformer-engine", MegatronLayers::transformer_engine}};

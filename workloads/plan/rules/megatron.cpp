@@ -45,6 +45,14 @@ bool has_latent_attention(const PlanFacts& f) {
   return runs_megatron(f) && config && config->latent;
 }
 
+/// Whether Megatron's selective checkpointing names `module`.
+bool recomputes(const PlanFacts& f, RecomputeModule module) {
+  return runs_megatron(f) && f.plan->parallel.megatron.recompute_modules.contains(module);
+}
+
+constexpr std::array kRecomputeModules{
+    Part{parts::kChangedMegatron<&Megatron::recompute_modules>, "recompute-modules"}};
+
 constexpr std::array kPartsOfPretraining{parts::kInit,  parts::kLoss,       parts::kLora,
                                          parts::kCache, parts::kKeptLogits, parts::kMask,
                                          parts::kEval};
@@ -176,6 +184,38 @@ constexpr std::array kMegatronRules{
          },
          "checkpoint selective-op: Megatron-Core recomputes whole layers or the core attention; "
          "use full or selective-attention"},
+    Rule{[](const PlanFacts& f) {
+           return runs_megatron(f) &&
+                  f.plan->checkpoint.kind != CheckpointKind::selective_attention;
+         },
+         "recompute-modules: they are what checkpoint selective-attention recomputes; add it, or "
+         "omit recompute-modules",
+         kRecomputeModules},
+    Rule{[](const PlanFacts& f) { return runs_megatron(f) && !runs_engine(f); },
+         "recompute-modules with Megatron-Core's own layers: other parts than core-attn are "
+         "simulated only with Transformer Engine's; use transformer-impl transformer-engine",
+         kRecomputeModules},
+    Rule{[](const PlanFacts& f) { return runs_fp8(f); },
+         "recompute-modules with fp8-recipe: Transformer Engine's own checkpoints are not "
+         "supported yet by the simulation; omit one of them, or record the run (highwater record)",
+         kRecomputeModules},
+    Rule{[](const PlanFacts& f) {
+           return recomputes(f, RecomputeModule::moe_activation) &&
+                  !f.plan->parallel.megatron.moe_grouped_gemm;
+         },
+         "recompute-modules moe-act with moe-grouped-gemm false: Megatron-Core recomputes only the "
+         "activation of grouped experts; omit one of them"},
+    Rule{[](const PlanFacts& f) {
+           return recomputes(f, RecomputeModule::latent_projections) && !has_latent_attention(f);
+         },
+         "recompute-modules mla-up-proj with {model}: only latent attention has these "
+         "projections; omit it"},
+    Rule{[](const PlanFacts& f) {
+           const auto config = megatron::config_of(f.plan->model.config);
+           return recomputes(f, RecomputeModule::mlp) && config && config->linear_bias;
+         },
+         "recompute-modules mlp with {model}: an MLP that returns its bias was not compared with a "
+         "recording; omit it, or record the run (highwater record)"},
     Rule{[](const PlanFacts& f) {
            return runs_megatron(f) && is_attention(f, Attention::eager) &&
                   is_any_of_all(f, [](std::int64_t length) {

@@ -132,6 +132,7 @@ inline constexpr std::array kMegatronOptions{
     Part{kChangedMegatron<&Megatron::moe_permute_fusion>, "moe-permute-fusion"},
     Part{kChangedMegatron<&Megatron::moe_router_fp32>, "moe-router-fp32"},
     Part{kChangedMegatron<&Megatron::moe_balancing>, "moe-balancing"},
+    Part{kChangedMegatron<&Megatron::recompute_modules>, "recompute-modules"},
     Part{kChangedMegatron<&Megatron::muon_tp>, "muon-tp-mode"},
     Part{kChangedMegatron<&Megatron::muon_split_qkv>, "muon-split-qkv"},
     Part{kChangedMegatron<&Megatron::muon_nesterov>, "muon-nesterov"}, kApexOptions[0],

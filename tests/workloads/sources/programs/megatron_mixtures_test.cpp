@@ -106,6 +106,15 @@ TEST_CASE("Megatron's mixtures: a loss of balance counts with a coefficient",
   CHECK(word(words_of_line(kind), "moe-balancing").empty());
 }
 
+TEST_CASE("Megatron's mixtures: parts of a layer that are recomputed",
+          "[plan][sources][programs]") {
+  const std::string parts = kMixture + " --recompute-modules moe_act layernorm";
+  CHECK(word(words_of_line(parts + " --recompute-granularity selective"), "recompute-modules") ==
+        "moe_act,layernorm");
+  CHECK(word(words_of_line(parts), "recompute-modules").empty());
+  CHECK(word(words_of_line(parts + " --recompute-granularity full"), "recompute-modules").empty());
+}
+
 TEST_CASE("Megatron's mixtures: which layers come before them", "[plan][sources][programs]") {
   using program_table::megatron_keys::dense_layers;
   CHECK(dense_layers("1") == 0);

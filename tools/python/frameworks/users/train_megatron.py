@@ -41,7 +41,7 @@ from megatron.core.transformer.module import Float16Module
 from megatron.core.transformer.transformer_config import MLATransformerConfig, TransformerConfig
 
 SETTINGS = {"model": "gpt", "tp": 1, "pp": 1, "chunks": 0, "sp": 0, "sharded": 0, "flash": 0, "overlap": 0,
-            "recompute": 0, "micro_batches": 1, "optimizer": "adam", "fused": 0, "layout": 1, "muon_tp_mode": "duplicated",
+            "recompute": 0, "modules": "", "etp": 0, "micro_batches": 1, "optimizer": "adam", "fused": 0, "layout": 1, "muon_tp_mode": "duplicated",
             "muon_split_qkv": 1, "muon_nesterov": 0, "layers": 12, "hidden": 1024, "ffn": 2816, "heads": 16, "groups": 8,
             "vocabulary": 50304, "length": 1024, "experts": 0, "ep": 1, "deallocate": 0,
             "te": 0, "fp8": "none", "top_k": 2, "expert_ffn": 0, "dense": 0, "shared": 0, "grouped": 1, "permute": 0,
@@ -101,7 +101,7 @@ def mixture(s):
     groups = dict(moe_router_num_groups=s["router_groups"], moe_router_group_topk=s["group_topk"]) if s["router_groups"] else {}
     return dict(num_moe_experts=s["experts"], moe_router_topk=s["top_k"], moe_ffn_hidden_size=s["expert_ffn"] or s["ffn"],
                 moe_router_dtype=None if s["router_dtype"] == "none" else s["router_dtype"],
-                expert_model_parallel_size=s["ep"], moe_token_dispatcher_type="alltoall",
+                expert_model_parallel_size=s["ep"], expert_tensor_parallel_size=s["etp"] or None, moe_token_dispatcher_type="alltoall",
                 moe_router_load_balancing_type=s["router"], moe_aux_loss_coeff=0.0 if s["router"] == "none" else 0.001,
                 moe_router_score_function=s["score"], moe_router_pre_softmax=bool(s["pre_softmax"]),
                 moe_router_topk_scaling_factor=s["scaling"] or None, moe_router_enable_expert_bias=bool(s["expert_bias"]),
@@ -118,6 +118,8 @@ def latent_attention(s):
 def transformer(s):
     is_gpt = s["model"] == "gpt"
     recompute = dict(recompute_granularity="full", recompute_method="uniform", recompute_num_layers=1)
+    if s["modules"]:
+        recompute = dict(recompute_granularity="selective", recompute_modules=s["modules"].split(","))
     fused = dict(apply_rope_fusion=bool(not is_gpt and s["rope_fusion"]), gradient_accumulation_fusion=True, cross_entropy_loss_fusion=True,
                  cross_entropy_fusion_impl="te")
     unfused = dict(apply_rope_fusion=False, gradient_accumulation_fusion=False)
@@ -135,7 +137,7 @@ def transformer(s):
         persist_layer_norm=False, bf16=True, params_dtype=torch.bfloat16, pipeline_dtype=torch.bfloat16,
         deallocate_pipeline_outputs=bool(s["deallocate"]), **(mixture(s) if s["experts"] else {}),
         **(latent_attention(s) if s["mla"] else {}), qk_layernorm=bool(s["qk_norm"] or s["mla"]),
-        **(recompute if s["recompute"] else {}))
+        **(recompute if s["recompute"] or s["modules"] else {}))
 
 
 def layer_spec(s, config, chunk, is_gpt):
@@ -226,7 +228,8 @@ def main():
         allow_sequence_parallel_norms()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     torch.distributed.init_process_group("nccl")
-    parallel_state.initialize_model_parallel(s["tp"], s["pp"], s["chunks"] or None, expert_model_parallel_size=s["ep"])
+    parallel_state.initialize_model_parallel(s["tp"], s["pp"], s["chunks"] or None, expert_model_parallel_size=s["ep"],
+                                             expert_tensor_parallel_size=s["etp"] or None)
     tensor_parallel.model_parallel_cuda_manual_seed(1)
     set_experimental_flag(bool(s["mla"]))
     config = transformer(s)

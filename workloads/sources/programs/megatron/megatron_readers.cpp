@@ -261,12 +261,10 @@ void read_recomputed_layers(const Setting& setting, const SettingList& all, Sour
 }
 
 void read_recomputed_modules(const Setting& setting, const SettingList& all, SourceKeys& keys) {
-  if (!says(all, "recompute_granularity", "selective") || setting.value == "core_attn" ||
-      setting.kind == SettingKind::null) {
+  if (!says(all, "recompute_granularity", "selective") || setting.kind == SettingKind::null) {
     keys.add_no_effect(setting.key, setting.value, "core attention, as it is here");
   } else {
-    keys.add_not_supported(setting.key, setting.value, "these parts of a layer are recomputed",
-                           MemorySign::less);
+    offer(setting, "recompute-modules", setting.value, keys);
   }
 }
 

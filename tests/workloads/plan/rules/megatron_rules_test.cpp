@@ -1,0 +1,73 @@
+// Rules of Megatron-Core's model: what Transformer Engine's layers, products in 8 bits and parts
+// that are recomputed go together with.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/plan_words.hpp"
+#include "workloads/plan/rules/plan_problems.hpp"
+
+using namespace highwater;
+
+namespace megatron_rules_test {
+namespace {
+
+/// A plan of Megatron-LM as one types it, with `words` more.
+std::vector<std::string> problems_of(const std::string& words, const std::string& gpu = "h100-80") {
+  return plan_problems(
+      test::plan_of_words("framework=megatron precision=bf16 seq=512 gpu=" + gpu + " " + words));
+}
+
+bool has(const std::vector<std::string>& sentences, std::string_view part) {
+  return std::ranges::any_of(
+      sentences, [&](const std::string& each) { return each.find(part) != std::string::npos; });
+}
+
+constexpr const char* kLatent = "model=deepseek-v3 ";
+constexpr const char* kMixture = "model=mixtral-8x7b ";
+
+}  // namespace
+
+TEST_CASE("Megatron's rules: what can be recomputed of which model", "[plan][megatron]") {
+  const std::string selected = "checkpoint=selective-attention recompute-modules=";
+  const std::string latent = kLatent + selected;
+  const std::string mixture = kMixture + selected;
+  CHECK(problems_of(latent + "mla_up_proj,mlp,moe_act,layernorm").empty());
+  CHECK(problems_of(mixture + "moe-act,layernorm").empty());
+  CHECK(problems_of(selected + "mlp").empty());
+
+  CHECK(has(problems_of("recompute-modules=mlp"), "add it, or omit recompute-modules"));
+  CHECK(has(problems_of("checkpoint=full recompute-modules=mlp"), "recompute-modules"));
+  CHECK(has(problems_of(selected + "mlp transformer-impl=local"), "Megatron-Core's own layers"));
+  CHECK(has(problems_of(selected + "mlp fp8-recipe=delayed"), "recompute-modules with fp8-recipe"));
+  CHECK(has(problems_of(mixture + "moe-act moe-grouped-gemm=false"), "activation of grouped"));
+  CHECK(has(problems_of(mixture + "mla-up-proj"), "only latent attention has these"));
+  CHECK(has(problems_of("model=gpt2 " + selected + "mlp"), "returns its bias"));
+}
+
+TEST_CASE("Megatron's rules: parts that are recomputed are a list of words", "[plan][megatron]") {
+  const Option& option = option_called("recompute-modules");
+  TrainingPlan plan;
+  CHECK(option.text(plan) == "core-attn");
+  CHECK_FALSE(option.set(plan, "shared_experts,mlp,moe-act"));
+  CHECK(option.text(plan) == "moe-act,mlp,shared-experts");
+  CHECK_THAT(*option.set(plan, "mlp,moe-acts"), Catch::Contains("did you mean moe-act?"));
+  CHECK(option.set(plan, "mlp,"));
+  CHECK(option.set(plan, ""));
+  CHECK(option.text(plan) == "moe-act,mlp,shared-experts");
+}
+
+TEST_CASE("Megatron's rules: Transformer Engine's layers", "[plan][megatron]") {
+  CHECK(
+      has(problems_of(std::string(kLatent) + "transformer-impl=local"), "transformer-impl local"));
+  CHECK(has(problems_of(kLatent, "a100-80"), "compute capability 9.0"));
+  CHECK(has(problems_of(std::string(kMixture) + "fp8-recipe=delayed"), "a mixture of experts"));
+  CHECK(has(problems_of("fp8-recipe=mxfp8"), "those of Blackwell"));
+  CHECK(
+      has(problems_of("fp8-recipe=delayed transformer-impl=local"), "without Transformer Engine"));
+}
+
+}  // namespace megatron_rules_test
