@@ -177,6 +177,7 @@ const Columns<RowView>& csv_columns() {
       {"", "pp", right, [](const RowView& row) { return row.plan().parallel.pp; }},
       {"", "cp", right, [](const RowView& row) { return row.plan().parallel.cp; }},
       {"", "ep", right, [](const RowView& row) { return row.plan().parallel.ep; }},
+      {"", "etp", right, [](const RowView& row) { return expert_tp(row.plan().parallel); }},
       {"", "checkpoint", left, checkpoint_of},
       {"", "batch", right, [](const RowView& row) { return row.plan().batch; }},
       {"", "grad_accum", right, [](const RowView& row) { return row.plan().grad_accum; }},
@@ -387,11 +388,12 @@ json::value whole_states_json(const PlanResult& result) {
 
 // The other axes only where they are used.
 std::string sizes_of(const Parallelism& p) {
-  return fmt::format("{} x {} x {}{}{}{}{}", p.dp, p.tp, p.pp,
+  return fmt::format("{} x {} x {}{}{}{}{}{}", p.dp, p.tp, p.pp,
                      model_chunks(p) > 1 ? fmt::format(", {} chunks", p.chunks) : "",
                      p.fsdp.replicas > 1 ? fmt::format(", {} copies", p.fsdp.replicas) : "",
                      p.cp > 1 ? fmt::format(", cp {}", p.cp) : "",
-                     p.ep > 1 ? fmt::format(", ep {}", p.ep) : "");
+                     p.ep > 1 ? fmt::format(", ep {}", p.ep) : "",
+                     expert_tp(p) != p.tp ? fmt::format(", etp {}", expert_tp(p)) : "");
 }
 
 Table strategy_table_of(const PlanRequest& request, const PlanResult& result) {

@@ -44,7 +44,7 @@ class Gpt : public models::LanguageModel {
         tp_(context.runtime, context.plan.parallel),
         cp_(context.runtime, context.plan.parallel, engine_release(context.plan)),
         experts_(context.runtime, context.plan.parallel, load_of_rank(context.plan, config_)),
-        shared_{config_, tp_, cp_, experts_} {
+        shared_{config_, tp_, cp_, experts_, expert_tp(context.plan.parallel)} {
     make_modules(stage);
   }
 
@@ -54,7 +54,7 @@ class Gpt : public models::LanguageModel {
         tp_(runtime(), context().plan.parallel),
         cp_(runtime(), context().plan.parallel, engine_release(context().plan)),
         experts_(runtime(), context().plan.parallel, load_of_rank(context().plan, config_)),
-        shared_{config_, tp_, cp_, experts_} {
+        shared_{config_, tp_, cp_, experts_, expert_tp(context().plan.parallel)} {
     make_modules(stage);
   }
 

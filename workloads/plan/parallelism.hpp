@@ -3,6 +3,8 @@
 // Numbers cite the file that sets them. An axis of size 1 changes nothing.
 #pragma once
 
+#include <optional>
+
 #include "workloads/plan/ddp_options.hpp"
 #include "workloads/plan/fsdp_options.hpp"
 #include "workloads/plan/gemini_options.hpp"
@@ -26,7 +28,8 @@ struct Parallelism {
   int chunks = 2;  ///< of an interleaved schedule: model chunks per rank
   int cp = 1;      ///< context parallel: parts of each sequence
   ContextParallel cp_kind = ContextParallel::ring;
-  int ep = 1;  ///< ranks over which experts are spread, a part of dp * cp
+  int ep = 1;              ///< ranks over which experts are spread, a part of tp * dp * cp / etp
+  std::optional<int> etp;  ///< ranks that share each expert's matrices; absent: tp
   Offload offload = Offload::none;
 
   Ddp ddp;
@@ -100,15 +103,27 @@ constexpr GroupPlace data_group(const Parallelism& p) {
   return {.ranks = ranks, .rank = p.rank / p.tp % ranks};
 }
 
-/// Neighbours among which the experts are spread (get_expert_model_parallel_group).
-/// @pre ep divides dp * cp
+/// Ranks among which an expert's matrices are split (--expert-tensor-parallel-size).
+constexpr int expert_tp(const Parallelism& p) {
+  return p.etp.value_or(p.tp);
+}
+
+/// Ranks of a stage that have different experts, or parts of them.
+constexpr int ranks_of_experts(const Parallelism& p) {
+  return expert_tp(p) * p.ep;
+}
+
+/// Neighbours among which the experts are spread (get_expert_model_parallel_group): a stage's ranks
+/// are counted along etp first, then ep.
+/// @pre etp * ep divides tp * dp * cp
 constexpr GroupPlace expert_group(const Parallelism& p) {
-  return {.ranks = p.ep, .rank = data_group(p).rank % p.ep};
+  return {.ranks = p.ep, .rank = p.rank % (p.tp * p.cp * p.dp) / expert_tp(p) % p.ep};
 }
 
 /// Those with the same experts (get_expert_data_parallel_group).
 constexpr GroupPlace expert_data_group(const Parallelism& p) {
-  return {.ranks = p.dp * p.cp / p.ep, .rank = data_group(p).rank / p.ep};
+  const int ranks = p.tp * p.cp * p.dp;
+  return {.ranks = ranks / ranks_of_experts(p), .rank = p.rank % ranks / ranks_of_experts(p)};
 }
 
 }  // namespace highwater

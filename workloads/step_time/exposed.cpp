@@ -48,8 +48,8 @@ Held dense_layer(const Rank& rank) {
 
 Held expert_layer(const Rank& rank) {
   const Parallelism& p = rank.plan->parallel;
-  return {rank.sizes.expert_parameters / p.tp / p.ep,
-          {std::max(1, p.dp * p.cp / p.ep), p.tp * p.ep},
+  return {rank.sizes.expert_parameters / ranks_of_experts(p),
+          {std::max(1, expert_data_group(p).ranks), ranks_of_experts(p)},
           {}};
 }
 
@@ -324,7 +324,7 @@ double context_parallel(const Rank& rank) {
 double expert_parallel(const Rank& rank) {
   const Parallelism& p = rank.plan->parallel;
   const double bytes = bytes_of_hidden(rank) * static_cast<double>(rank.sizes.chosen) / p.tp;
-  return 2 * directions(rank) * all_to_all(bytes, {p.ep, p.tp}, rank.machine);
+  return 2 * directions(rank) * all_to_all(bytes, {p.ep, expert_tp(p)}, rank.machine);
 }
 
 DataParallelTime data_parallel(const Rank& rank) {

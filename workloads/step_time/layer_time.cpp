@@ -54,9 +54,10 @@ LayerProducts layer_products(const LayerSizes& s, const Share& share, const Rate
   const auto hidden = static_cast<double>(s.hidden);
   const auto queries = static_cast<double>(s.queries) / share.tp;
   const auto keys = static_cast<double>(s.keys) / share.tp;
-  const double ffn = static_cast<double>(s.ffn) / share.tp;
+  const double ffn = static_cast<double>(s.ffn) / share.etp;
   const double local = static_cast<double>(s.experts) / share.ep;
-  const double routed = share.tokens * static_cast<double>(s.chosen) / local;
+  const double tokens = share.tokens * share.etp / share.tp;  // a rank of tp has its part of them
+  const double routed = tokens * static_cast<double>(s.chosen) / local;
   const auto inputs = static_cast<double>(s.ffn_inputs);
   const auto time = [&](const Product& product, double times) {
     return s.stretch * times * time_of(product, share, rates);

@@ -30,6 +30,7 @@ struct Share {
   double sequence = 0;  ///< tokens of a whole sequence, half of which one sees in the mean
   int tp = 1;
   int ep = 1;
+  int etp = 1;  ///< ranks among which an expert is split; of a layer without, those of tp
   bool splits_norms = false;  ///< sequence parallelism
   bool trains_weights = true;
   bool fuses_attention = true;

@@ -25,6 +25,7 @@ Share share_of(const TrainingPlan& plan) {
           .sequence = sequence,
           .tp = p.tp,
           .ep = p.ep,
+          .etp = expert_tp(p),
           .splits_norms = p.sequence_parallel,
           .trains_weights = !trains_adapters(plan),
           .fuses_attention = plan.attention != Attention::eager};

@@ -89,6 +89,12 @@ TEST_CASE("transformer engine: mixtures and latent attention over ranks", "[cli]
       {"deepseek-v2-ep2-h100", "deepseek-v2.json",
        "--gpu h100-80 --moe-capacity-factor 1 --moe-router-fp32 false --moe-balancing seq-aux-loss "
        "--ep 2 --dp 2 --dp-kind zero1"},
+      {"mixtral-etp1-h100", "mixtral.json",
+       "--gpu h100-80 --ep 4 --dp 2 --dp-kind zero1 --tp 2 --sp --etp 1"},
+      {"mixtral-etp1-dp2-h100", "mixtral.json",
+       "--gpu h100-80 --ep 2 --dp 2 --dp-kind zero1 --tp 2 --sp --etp 1"},
+      {"deepseek-v3-etp1-h100", "deepseek-v3.json",
+       "--gpu h100-80 --ep 4 --dp 2 --dp-kind zero1 --tp 2 --sp --etp 1"},
       {"deepseek-v3-pp2-h100", "deepseek-v3-4-layers.json",
        "--gpu h100-80 --pp 2 --grad-accum 4 --rank 0"},
   }));

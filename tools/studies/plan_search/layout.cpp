@@ -50,9 +50,12 @@ bool is_tried(const Layout& layout, const FixedOptions& fixed, PipelineRule rule
 void add_refinements(const TrainingPlan& plan, const Layout& plain, std::vector<Layout>& all) {
   all.push_back(plain);
   const int ranks = plain.dp * plain.cp;
-  const int most = std::gcd(ranks, static_cast<int>(shape_of(plan.model).experts));
-  for (int ep = 2; ep <= most; ++ep) {
-    if (most % ep == 0) {
+  const bool splits_experts = plan.parallel.etp.value_or(1) > 1;
+  const int spread = splits_experts ? ranks : plain.tp * ranks;
+  const int step = splits_experts ? 1 : plain.tp;
+  const int most = std::gcd(spread, static_cast<int>(shape_of(plan.model).experts));
+  for (int ep = std::max(step, 2); ep <= most; ++ep) {
+    if (most % ep == 0 && ep % step == 0) {
       all.push_back(plain);
       all.back().ep = ep;
     }

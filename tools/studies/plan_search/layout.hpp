@@ -10,8 +10,8 @@ namespace highwater {
 
 struct TrainingPlan;
 
-/// Sizes of the axes. Their product is the number of GPUs, but for the last two, which are parts of
-/// dp * cp.
+/// Sizes of the axes. Their product is the number of GPUs, but for the last two: ep is a part of
+/// tp * dp * cp, replicas one of dp * cp.
 struct Layout {
   int dp = 1;
   int tp = 1;
@@ -61,8 +61,9 @@ enum class PipelineRule : std::uint8_t {
 };
 
 /// Every division of `gpus` GPUs over axes that the model has: context parallelism in powers of two
-/// as far as the sequences can be cut, expert parallelism in divisors of the experts. Sizes that
-/// are fixed are the only ones of their axes.
+/// as far as the sequences can be cut, expert parallelism in divisors of the experts over the ranks
+/// of tp as well (unless the plan has --etp above 1). Sizes that are fixed are the only ones of
+/// their axes.
 std::vector<Layout> layouts(const TrainingPlan& base, int gpus, const FixedOptions& fixed = {},
                             PipelineRule rule = PipelineRule::any);
 

@@ -169,7 +169,8 @@ double end_parameters(const TrainingPlan& plan, const LayerSizes& s, Stage stage
 
 double parameters_of_layer(const TrainingPlan& plan, const LayerSizes& s) {
   const Parallelism& p = plan.parallel;
-  return (s.layer_parameters - s.expert_parameters + s.expert_parameters / p.ep) / p.tp;
+  return (s.layer_parameters - s.expert_parameters) / p.tp +
+         s.expert_parameters / ranks_of_experts(p);
 }
 
 /// Whether gradients of earlier micro-batches are there when a later one has been forward:

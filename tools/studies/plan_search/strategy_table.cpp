@@ -126,6 +126,15 @@ void use_distributed_optimizer(TrainingPlan& plan) {
   plan.parallel.megatron.overlap_param_gather = true;
 }
 
+// Experts that tp does not split, as NVIDIA's recipes have them (Megatron Bridge,
+// recipes/{qwen,deepseek}: expert_tensor_parallel_size = 1).
+void use_expert_parallel(TrainingPlan& plan) {
+  use_distributed_optimizer(plan);
+  if (plan.parallel.tp > 1 && !plan.parallel.etp) {
+    plan.parallel.etp = 1;
+  }
+}
+
 void use_nemo(TrainingPlan& plan) {
   use_framework(Framework::nemo, plan);
   plan.parallel.sequence_parallel = plan.parallel.tp > 1;
@@ -188,7 +197,7 @@ constexpr std::array kStrategies{
     StrategyRow{"Megatron, distributed optimizer", kNone, kModel, WideStates::engine,
                 use_distributed_optimizer, kInterleaved},
     StrategyRow{"Megatron, expert parallel", kNone | Axis::ep, kModel, WideStates::engine,
-                use_distributed_optimizer, kMixture},
+                use_expert_parallel, kMixture},
     StrategyRow{"Megatron", kNone, kModel, WideStates::engine, use_megatron, kInterleaved},
     StrategyRow{"NeMo, Apex's distributed Adam", kNone, Axis::dp | Axis::tp | Axis::pp,
                 WideStates::engine, use_nemo, kInterleaved},

@@ -69,7 +69,7 @@ std::vector<std::vector<std::int64_t>> optimizer_shards(nn::Module& model,
       add_parts(*matrices, static_cast<int>(place), shards[place]);
     }
     if (experts) {
-      add_parts(*experts, static_cast<int>(place) / p.ep, shards[place]);
+      add_parts(*experts, static_cast<int>(place) * p.tp / ranks_of_experts(p), shards[place]);
     }
   }
   return shards;

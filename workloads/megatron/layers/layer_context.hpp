@@ -15,6 +15,7 @@ struct LayerContext {
   TensorParallel& tp;
   ContextParallelGroup& cp;
   ExpertParallel& experts;
+  int expert_tp;  ///< ranks among which each expert is split
 };
 
 }  // namespace highwater::megatron

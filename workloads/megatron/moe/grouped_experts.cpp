@@ -35,7 +35,7 @@ class GroupedExperts : public Experts {
 
  private:
   static std::int64_t width_of(const LayerContext& shared) {
-    return shared.config.ffn / shared.tp.size();
+    return shared.config.ffn / shared.expert_tp;
   }
 
   GroupedLinear linear_fc1_;

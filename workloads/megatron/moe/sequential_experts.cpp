@@ -42,7 +42,7 @@ class Expert : public nn::Module {
  public:
   Expert(nn::Module* parent, std::size_t index, const LayerContext& shared)
       : Module(parent, std::to_string(index)) {
-    const std::int64_t width = shared.config.ffn / shared.tp.size();
+    const std::int64_t width = shared.config.ffn / shared.expert_tp;
     fc1_ = make_linear(this, "linear_fc1", shared, {.in = shared.config.hidden, .out = 2 * width});
     fc2_ = make_linear(this, "linear_fc2", shared, {.in = width, .out = shared.config.hidden});
   }

@@ -64,6 +64,7 @@ TokenDispatcher::TokenDispatcher(const nn::ModelContext& context, const LayerCon
     : config_(shared.config),
       tp_(shared.tp),
       experts_(shared.experts),
+      expert_tp_(shared.expert_tp),
       is_fused_(uses_engine(context) && context.plan.parallel.megatron.moe_permute_fusion) {}
 
 TokenDispatcher::Dispatched TokenDispatcher::preprocess(const Tensor& hidden_states,
@@ -80,8 +81,8 @@ TokenDispatcher::Dispatched TokenDispatcher::preprocess(const Tensor& hidden_sta
   {
     const eager::NoGrad no_grad(tokens.runtime());
     Tensor per_expert = eager::sum(routed_.routing_map, {0}, eager::KeepDim::no, DType::int64);
-    if (experts_.size() > 1 || tp_.size() > 1) {
-      experts_.gather_counts(tp_.size(), config_.experts, std::move(per_expert));
+    if (experts_.size() > 1 || expert_tp_ > 1) {
+      experts_.gather_counts(expert_tp_, config_.experts, std::move(per_expert));
     }
   }
   return is_fused_ ? permute_fused(tokens) : permute(tokens);
@@ -142,7 +143,7 @@ TokenDispatcher::Dispatched TokenDispatcher::dispatch(const Dispatched& rows) {
 }
 
 TokenDispatcher::Dispatched TokenDispatcher::postprocess(Dispatched rows) {
-  if (tp_.size() > 1) {
+  if (expert_tp_ > 1) {
     const Parts parts = is_padded() ? Parts::equal : Parts::listed;
     rows.tokens = gather_from_sequence(tp_, rows.tokens, parts);
     rows.probs = gather_from_sequence(tp_, rows.probs, parts);
@@ -170,7 +171,7 @@ Tensor TokenDispatcher::combine_preprocess(Tensor rows) {
     rows = is_fused_ && !is_padded() ? sort_chunks(rows, {}).rows
                                      : sorted(rows, RowOrder::as_received);
   }
-  if (tp_.size() > 1) {
+  if (expert_tp_ > 1) {
     Tensor chain = eager::to_dtype(rows, routed_.probs.dtype());
     chain = reduce_scatter_rows(tp_, chain, is_padded() ? Parts::equal : Parts::listed);
     chain = eager::to_dtype(chain, rows.dtype());
@@ -195,7 +196,7 @@ Tensor TokenDispatcher::combine_postprocess(const Tensor& rows) {
 std::vector<std::int64_t> TokenDispatcher::rows_of_experts() const {
   std::vector<std::int64_t> rows = counts_.received;
   for (std::int64_t& each : rows) {
-    each *= tp_.size();
+    each *= expert_tp_;
   }
   return rows;
 }
@@ -206,7 +207,7 @@ Tensor TokenDispatcher::sorted(const Tensor& rows, RowOrder order) const {
     return sorted_chunks(rows);
   }
   const auto local = static_cast<std::int64_t>(counts_.received.size());
-  const std::int64_t ranks = std::int64_t{tp_.size()} * experts_.size();
+  const std::int64_t ranks = std::int64_t{expert_tp_} * experts_.size();
   Dims sizes{ranks, local, rows.size(0) / (local * ranks)};
   if (order == RowOrder::as_received) {
     std::swap(sizes[0], sizes[1]);
@@ -218,7 +219,7 @@ Tensor TokenDispatcher::sorted(const Tensor& rows, RowOrder order) const {
 
 // sort_chunks_by_idxs: one chunk for each expert and rank, joined in another order.
 Tensor TokenDispatcher::sorted_chunks(const Tensor& rows) const {
-  const std::int64_t ranks = std::int64_t{tp_.size()} * experts_.size();
+  const std::int64_t ranks = std::int64_t{expert_tp_} * experts_.size();
   std::vector<std::int64_t> lengths;
   for (const std::int64_t received : rows_of_experts()) {
     for (std::int64_t rank = 0; rank < ranks; ++rank) {

@@ -54,6 +54,7 @@ class TokenDispatcher {
   const Config& config_;
   TensorParallel& tp_;
   ExpertParallel& experts_;
+  int expert_tp_;  ///< 1 or tp_'s size
   bool is_fused_;  ///< moe_permute_fusion
   TokenCounts counts_;
   Dims hidden_shape_;

@@ -49,6 +49,7 @@ constexpr std::array kOptionAliases{
     OptionAlias{"pipeline-model-parallel-size", "pp"},
     OptionAlias{"context-parallel-size", "cp"},
     OptionAlias{"expert-model-parallel-size", "ep"},
+    OptionAlias{"expert-tensor-parallel-size", "etp"},
     OptionAlias{"sequence-parallel", "sp", "true"},
     OptionAlias{"cp-comm-type", "cp-kind"},
     OptionAlias{"recompute-granularity", "checkpoint"},

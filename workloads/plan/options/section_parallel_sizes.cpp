@@ -56,7 +56,13 @@ constexpr std::array kParallelSizesRows{
            whole<OfParallel<&Parallelism::cp>>(1, kMostRanks)},
     Option{"ep", "N", model_parallel, common, "ranks that share the experts, of dp * cp",
            "megatron-core 0.16.1 model_parallel_config.py",
-           whole<OfParallel<&Parallelism::ep>>(1, kMostRanks)},
+           whole<OfParallel<&Parallelism::ep>>(1, kMostRanks)}
+        .and_more("with Megatron's --etp 1 of tp * dp * cp"),
+    Option{"etp", "N", model_parallel, rare,
+           "ranks that split each of Megatron's experts: 1, or those of tp",
+           "megatron-core 0.16.1 model_parallel_config.py expert_tensor_parallel_size",
+           optional_whole<OfParallel<&Parallelism::etp>, Absent::standard>(1, kMostRanks)}
+        .with_default("tp"),
     Option{"offload", "W", memory, common, "kept in host memory",
            "deepspeed 0.16.4 runtime/zero/config.py offload_optimizer: None",
            word<OfParallel<&Parallelism::offload>, kOffloads>()}

@@ -17,6 +17,12 @@ bool is_megatron_mixture(const PlanFacts& f) {
   return runs_megatron(f) && f.shape.experts > 0;
 }
 
+/// Whether experts are split otherwise than the other layers.
+bool has_own_etp(const PlanFacts& f) {
+  const Parallelism& p = f.plan->parallel;
+  return is_megatron_mixture(f) && expert_tp(p) != p.tp;
+}
+
 constexpr std::array kPartsOfLayer{
     Part{[](const PlanFacts& f) { return f.plan->deepspeed_moe.noise != GateNoise::none; },
          "moe-noise"},
@@ -25,10 +31,26 @@ constexpr std::array kPartsOfLayer{
 constexpr std::array kMixtureRules{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return runs_megatron(f) && p.dp * p.cp % p.ep != 0;
+           return runs_megatron(f) && expert_tp(p) == p.tp && p.dp * p.cp % p.ep != 0;
          },
-         "ep {ep}: experts are spread over ranks that process different data; use a divisor of dp "
-         "* cp"},
+         "ep {ep}: experts that tp splits are spread over ranks that process different data; use a "
+         "divisor of dp * cp, or add --etp 1"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return has_own_etp(f) && (p.tp * p.dp * p.cp % p.ep != 0 || p.ep % p.tp != 0);
+         },
+         "ep {ep} with etp {etp}: experts are spread over ranks that tp counts first; use a "
+         "multiple "
+         "of tp that divides tp * dp * cp"},
+    Rule{[](const PlanFacts& f) {
+           const Parallelism& p = f.plan->parallel;
+           return p.etp && (!is_megatron_mixture(f) || (*p.etp != 1 && *p.etp != p.tp));
+         },
+         "etp {etp}: each expert of a mixture of Megatron-Core is whole on a rank, or split over "
+         "those of tp, in the simulation; use 1 or the size of tp, or omit it"},
+    Rule{[](const PlanFacts& f) { return has_own_etp(f) && !is_even(f.plan->moe_load); },
+         "moe-load with etp {etp}: ranks of tp with other experts are not told apart yet by the "
+         "simulation; omit one of them"},
     Rule{
         [](const PlanFacts& f) {
           return is_megatron_mixture(f) && f.plan->parallel.tp > 1 &&
@@ -80,7 +102,7 @@ constexpr std::array kMixtureRules{
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
            const auto shares = static_cast<std::int64_t>(f.plan->moe_load.shares.size());
-           const std::int64_t groups = p.dp * p.cp / p.ep;
+           const std::int64_t groups = expert_data_group(p).ranks;
            return shares > 0 && f.shape.experts > 0 && shares != f.shape.experts &&
                   shares != f.shape.experts * groups;
          },

@@ -114,8 +114,9 @@ std::string fill_in(std::string_view message, const PlanFacts& f, const Asked& a
       fmt::arg("experts", f.shape.experts), fmt::arg("shares", plan.moe_load.shares.size()),
       fmt::arg("dp", plan.parallel.dp), fmt::arg("replicas", plan.parallel.fsdp.replicas),
       fmt::arg("tp", plan.parallel.tp), fmt::arg("pp", plan.parallel.pp),
-      fmt::arg("ep", plan.parallel.ep), fmt::arg("cp", plan.parallel.cp),
-      fmt::arg("cp_kind", cp_kind_word(plan.parallel.cp_kind)), fmt::arg("gpu", plan.gpu.name),
+      fmt::arg("ep", plan.parallel.ep), fmt::arg("etp", expert_tp(plan.parallel)),
+      fmt::arg("cp", plan.parallel.cp), fmt::arg("cp_kind", cp_kind_word(plan.parallel.cp_kind)),
+      fmt::arg("gpu", plan.gpu.name),
       fmt::arg("capability", fmt::format("{}.{}", plan.gpu.major, plan.gpu.minor)),
       fmt::arg("precision", precision_word(plan.precision)), fmt::arg("init", init_word(plan.init)),
       fmt::arg("attention", attention_word(plan.attention)));

@@ -94,6 +94,12 @@ TEST_CASE("experts: with context parallelism experts spread over its ranks, too"
   CHECK(parameters_of(plan) == kDenseElements + kExpertElements / 4);
   CHECK(expert_group({.dp = 2, .cp = 2, .ep = 4, .rank = 3}) == GroupPlace{4, 3});
   CHECK(expert_data_group({.dp = 4, .tp = 2, .ep = 2, .rank = 6}) == GroupPlace{2, 1});
+  // Of four ranks of two stages, tp 2 before dp 2, with an expert's matrices whole on each.
+  CHECK(expert_group({.dp = 2, .tp = 2, .pp = 2, .ep = 4, .etp = 1, .rank = 7}) ==
+        GroupPlace{4, 3});
+  CHECK(expert_group({.dp = 2, .tp = 2, .ep = 2, .etp = 1, .rank = 3}) == GroupPlace{2, 1});
+  CHECK(expert_data_group({.dp = 2, .tp = 2, .ep = 2, .etp = 1, .rank = 1}) == GroupPlace{2, 0});
+  CHECK(expert_data_group({.dp = 2, .tp = 2, .ep = 2, .etp = 1, .rank = 2}) == GroupPlace{2, 1});
 }
 
 TEST_CASE("experts: by the shares in a file, ranks differ", "[workloads][ep]") {

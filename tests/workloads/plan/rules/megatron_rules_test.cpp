@@ -60,6 +60,18 @@ TEST_CASE("Megatron's rules: parts that are recomputed are a list of words", "[p
   CHECK(option.text(plan) == "moe-act,mlp,shared-experts");
 }
 
+TEST_CASE("Megatron's rules: experts that tp does not split", "[plan][megatron]") {
+  const std::string mixture = std::string(kMixture) + "tp=2 sp=true ";
+  CHECK(problems_of(mixture + "ep=4 etp=1 dp=2").empty());
+  CHECK(problems_of(mixture + "ep=2 etp=2 dp=2").empty());
+  CHECK(has(problems_of(mixture + "ep=4 dp=2"), "or add --etp 1"));
+  CHECK(has(problems_of(mixture + "ep=1 etp=1"), "use a multiple of tp"));
+  CHECK(has(problems_of(mixture + "ep=8 etp=1 dp=2"), "use a multiple of tp"));
+  CHECK(has(problems_of(mixture + "ep=4 etp=4 dp=2"), "use 1 or the size of tp"));
+  CHECK(has(problems_of(mixture + "ep=4 etp=1 dp=2 moe-load=busiest:2"), "moe-load with etp 1"));
+  CHECK(has(problems_of("tp=2 etp=1"), "each expert of a mixture"));
+}
+
 TEST_CASE("Megatron's rules: Transformer Engine's layers", "[plan][megatron]") {
   CHECK(
       has(problems_of(std::string(kLatent) + "transformer-impl=local"), "transformer-impl local"));

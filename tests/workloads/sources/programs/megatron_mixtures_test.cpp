@@ -106,6 +106,13 @@ TEST_CASE("Megatron's mixtures: a loss of balance counts with a coefficient",
   CHECK(word(words_of_line(kind), "moe-balancing").empty());
 }
 
+TEST_CASE("Megatron's mixtures: experts that tensor parallelism does not split",
+          "[plan][sources][programs]") {
+  const std::string split = kMixture + " --tensor-model-parallel-size 2";
+  CHECK(word(words_of_line(split + " --expert-tensor-parallel-size 1"), "etp") == "1");
+  CHECK(word(words_of_line(split + " --expert-tensor-parallel-size 2"), "etp").empty());
+}
+
 TEST_CASE("Megatron's mixtures: parts of a layer that are recomputed",
           "[plan][sources][programs]") {
   const std::string parts = kMixture + " --recompute-modules moe_act layernorm";

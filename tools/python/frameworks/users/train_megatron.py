@@ -10,7 +10,9 @@ those of DDP's buffer; fp8=delayed (or tensorwise, blockwise, mxfp8) is --fp8-fo
 
 experts=8 makes a mixture: grouped=1 is --moe-grouped-gemm, permute=1 --moe-permute-fusion, router=aux_loss (or seq_aux_loss)
 --moe-router-load-balancing-type; capacity=0 drops no token; shared=N adds shared experts of that width; dense=1 makes the
-first layer an MLP of `ffn` beside experts of `expert_ffn`. mla=1 is --multi-latent-attention with --qk-layernorm.
+first layer an MLP of `ffn` beside experts of `expert_ffn`; etp=1 is --expert-tensor-parallel-size. mla=1 is
+--multi-latent-attention with --qk-layernorm. modules=mlp,moe_act is --recompute-granularity selective with
+--recompute-modules mlp moe_act.
 """
 import functools
 import os

@@ -175,8 +175,7 @@ void read_expert_tp(const Setting& setting, const SettingList& all, SourceKeys& 
     keys.add_no_effect(setting.key, setting.value,
                        has_experts ? "as the other layers" : "no experts");
   } else {
-    keys.add_not_supported(setting.key, setting.value,
-                           "experts are split over another number of ranks");
+    offer(setting, "etp", setting.value, keys);
   }
 }
 
