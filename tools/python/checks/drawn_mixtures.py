@@ -40,8 +40,8 @@ class Draw:
         self.options += options
 
 
-def spread(draw: Draw, source: random.Random) -> int:
-    """Ranks, micro-batches and recomputation; the data-parallel ranks."""
+def spread(draw: Draw, source: random.Random) -> tuple[int, int]:
+    """Ranks and micro-batches; the sizes of tp and dp."""
     tp = source.choice([1, 1, 2]) if draw.ranks > 1 else 1
     dp = draw.ranks // tp
     micro_batches = source.choice([1, 1, 2, 3])
@@ -50,12 +50,25 @@ def spread(draw: Draw, source: random.Random) -> int:
         draw.add({"tp": tp, "sp": 1}, "--tp", str(tp), "--sp")
     if source.random() < 0.3:
         draw.add({"sharded": 1}, "--dp-kind", "zero1")
-    if source.random() < 0.25:
+    return tp, dp
+
+
+def recompute(draw: Draw, source: random.Random) -> None:
+    """Whole layers, or what this model's layers have of their parts."""
+    if source.random() < 0.2:
         draw.add({"recompute": 1}, "--checkpoint", "full")
-    return dp
+    elif source.random() < 0.6:
+        s = draw.script
+        parts = ["core_attn", "layernorm", "mlp"]
+        parts += ["moe"] if "experts" in s else []
+        parts += ["moe_act"] if s.get("grouped") else []
+        parts += ["mla_up_proj"] if "mla" in s else []
+        parts += ["shared_experts"] if s.get("shared") else []
+        chosen = ",".join(source.sample(parts, source.randint(1, len(parts))))
+        draw.add({"modules": chosen}, "--checkpoint", "selective-attention", "--recompute-modules", chosen)
 
 
-def mix(draw: Draw, source: random.Random, dp: int) -> None:
+def mix(draw: Draw, source: random.Random, tp: int, dp: int) -> None:
     """What all mixtures have."""
     experts, top_k = source.choice([4, 8, 16]), source.choice([1, 2, 4])
     draw.add({"experts": experts, "top_k": top_k, "expert_ffn": source.choice([256, 384, 768])})
@@ -69,8 +82,11 @@ def mix(draw: Draw, source: random.Random, dp: int) -> None:
     draw.add({"router": balancing}, "--moe-balancing", balancing.replace("_", "-"))
     if source.random() < 0.4:
         draw.add({"router_dtype": "none"}, "--moe-router-fp32", "false")
-    ep = source.choice([each for each in (1, 2, 4) if dp % each == 0])
+    is_whole = tp > 1 and source.random() < 0.5  # an expert on each rank of tp
+    ep = source.choice([each for each in (1, 2, 4) if (tp * dp % each == 0 and each % tp == 0 if is_whole else dp % each == 0)])
     draw.add({"ep": ep}, "--ep", str(ep))
+    if is_whole:
+        draw.add({"etp": 1}, "--etp", "1")
 
 
 def as_qwen(draw: Draw, is_mixture: bool) -> None:
@@ -123,15 +139,16 @@ def drawn(source: random.Random) -> Draw:
         "model_type": family, "hidden_size": script["hidden"], "num_hidden_layers": script["layers"], "num_attention_heads": heads,
         "vocab_size": script["vocabulary"], "tie_word_embeddings": False}
     draw = Draw(family, source.choice(["h100-80", "h100-80", "b200"]), source.choice([1, 1, 2, 2, 4]), script, model)
-    dp = spread(draw, source)
+    tp, dp = spread(draw, source)
     if family != "qwen3":
-        mix(draw, source, dp)
+        mix(draw, source, tp, dp)
     if family.startswith("qwen3"):
         as_qwen(draw, is_mixture=family == "qwen3_moe")
     elif family == "mixtral":
         as_mixtral(draw)
     else:
         as_deepseek(draw, source)
+    recompute(draw, source)
     return draw
 
 
