@@ -264,7 +264,7 @@ TEST_CASE("quantised: what a rank of FSDP1 loads depends on transformers",
   CHECK(loads("--torch 2.15 --transformers 5.24") > 6'000);
 }
 
-TEST_CASE("quantised: Trainer and SFTTrainer over several ranks", "[cli][quantized]") {
+TEST_CASE("quantised: Trainer and SFTTrainer over several ranks", "[cli][quantized][long]") {
   constexpr std::int64_t kUnsimulated = 2 * 512 * 8 + 64;
   // The count of labels, divided in 8 bytes instead of 4, and of ZeRO-3's checks a byte.
   constexpr std::int64_t kCounted = 4 + 1;
@@ -370,7 +370,7 @@ TEST_CASE("quantised: adapters on experts are left to PyTorch", "[cli][quantized
 // ZeRO-3 makes numbers of a few bytes that are not simulated; all else has the recorded size, in
 // bnb_4bit_quant_storage and in bytes, with the default limits and with small ones. Gathered codes
 // of 4 bits live as long as the graph, codes of LLM.int8() are never released.
-TEST_CASE("quantised: ZeRO-3 has the recorded peaks", "[cli][quantized]") {
+TEST_CASE("quantised: ZeRO-3 has the recorded peaks", "[cli][quantized][long]") {
   const std::string small =
       "--lora-targets all-linear --max-live-parameters 3000000 --max-reuse-distance 2000000 "
       "--prefetch-bucket-size 400000 --dp-kind zero3 ";
@@ -436,7 +436,8 @@ TEST_CASE("quantised: what torchao and its products refuse", "[cli][quantized]")
 }
 
 // The simulation goes on to the end of the last step, where the recordings stop before.
-TEST_CASE("quantised: plain loops make the recorded requests in their order", "[cli][quantized]") {
+TEST_CASE("quantised: plain loops make the recorded requests in their order",
+          "[cli][quantized][long]") {
   for (const Case& run : all_cases()) {
     const auto recorded = requests_of("convert " + recording_of(run));
     const auto simulated = requests_of("generate" + plan_of(run) + " --output");

@@ -71,7 +71,7 @@ TEST_CASE("simulate: remedies are what their own simulation says", "[cli][simula
   }
 }
 
-TEST_CASE("simulate: no remedy asks for more than is needed", "[cli][simulate]") {
+TEST_CASE("simulate: no remedy asks for more than is needed", "[cli][simulate][long]") {
   const auto options = [](const std::string& capacity) {
     const Object run =
         json_of("simulate --model llama-160m --seq 512 --batch 4 --capacity " + capacity);
@@ -137,7 +137,8 @@ TEST_CASE("simulate: a remedy of a file's plan is said in the file's own words",
                        Contains("use_liger_kernel: true, gradient_checkpointing: true"));
 }
 
-TEST_CASE("simulate: a thin margin is called thin, with ways to gain headroom", "[cli][simulate]") {
+TEST_CASE("simulate: a thin margin is called thin, with ways to gain headroom",
+          "[cli][simulate][long]") {
   const std::string plan = "--model llama-160m --batch 4 --steps 2 --capacity ";
   const std::int64_t reserved =
       peak(simulate_json("--model llama-160m --batch 4 --steps 2"), "reserved");
@@ -162,7 +163,7 @@ TEST_CASE("simulate: a memory limit and a fraction are the same limit", "[cli][s
   CHECK(limit.at("peak") == fraction.at("peak"));
 }
 
-TEST_CASE("simulate: budgets decide the exit code", "[cli][simulate]") {
+TEST_CASE("simulate: budgets decide the exit code", "[cli][simulate][long]") {
   CHECK(simulate("--model gpt2 --capacity 900MiB").code == ExitCode::ok);
   CHECK(simulate("--model gpt2 --capacity 900MiB --fail-on-oom").code == ExitCode::exceeded);
   CHECK(simulate("--model gpt2 --max-reserved 900MiB").code == ExitCode::exceeded);

@@ -43,7 +43,7 @@ std::int64_t parameter_bytes(const Object& run, std::int64_t each) {
 
 }  // namespace
 
-TEST_CASE("simulate: the report's parts sum to and lie below the peak", "[cli][simulate]") {
+TEST_CASE("simulate: the report's parts sum to and lie below the peak", "[cli][simulate][long]") {
   for (const std::string options :
        {"--model gpt2", "--model gpt2 --batch 4 --grad-accum 2 --precision amp-bf16",
         "--model llama-160m --checkpoint full --precision bf16 --capacity 900MiB",
@@ -182,7 +182,7 @@ TEST_CASE("simulate: each layer adds the same, parameter by parameter", "[cli][s
         peak(runs[1], "requested") - peak(runs[0], "requested"));
 }
 
-TEST_CASE("simulate: precision halves parameters and optimizer states", "[cli][simulate]") {
+TEST_CASE("simulate: precision halves parameters and optimizer states", "[cli][simulate][long]") {
   const Object fp32 = simulate_json("--model gpt2");
   const Object bf16 = simulate_json("--model gpt2 --precision bf16");
   const Object amp = simulate_json("--model gpt2 --precision amp-bf16");
@@ -196,7 +196,7 @@ TEST_CASE("simulate: precision halves parameters and optimizer states", "[cli][s
   CHECK(peak(bf16) < peak(fp32));
 }
 
-TEST_CASE("simulate: optimizers keep what they should", "[cli][simulate]") {
+TEST_CASE("simulate: optimizers keep what they should", "[cli][simulate][long]") {
   const auto states = [](const std::string& optimizer) {
     const Object run = simulate_json("--model gpt2 --optimizer " + optimizer);
     return static_cast<double>(category(run, "optimizer_state")) /

@@ -168,7 +168,7 @@ TEST_CASE("recorded lengths: drawn lengths give the recorded distribution of pea
   }
 }
 
-TEST_CASE("recorded lengths: the chance of running out is the recorded one", "[chance]") {
+TEST_CASE("recorded lengths: the chance of running out is the recorded one", "[chance][long]") {
   const std::vector<RecordedRun> recorded = recorded_runs("llama-tiny-limit1500.txt");
   EnsembleOptions options = as_drawn(200, 100);
   options.memory.memory_limit = kLimit;

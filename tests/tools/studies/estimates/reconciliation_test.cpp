@@ -95,7 +95,7 @@ TrainingPlan random_plan(Dice& dice) {
 }  // namespace
 
 TEST_CASE("reconciliation: exact for every family and three batch sizes",
-          "[cli][estimates][reconciliation]") {
+          "[cli][estimates][reconciliation][long]") {
   const std::vector<std::string_view> models{
       "gpt2",          "opt-125m", "bloom-560m",        "gpt-neo-125M", "codegen-350M",
       "gptj-tiny",     "biogpt",   "tiny_starcoder_py", "llama-160m",   "qwen2-0.5b",
@@ -115,7 +115,7 @@ TEST_CASE("reconciliation: exact for every family and three batch sizes",
 }
 
 TEST_CASE("reconciliation: exact for random plans under random settings",
-          "[cli][estimates][reconciliation][property]") {
+          "[cli][estimates][reconciliation][property][long]") {
   Dice dice(4);
   for (int i = 0; i < 60; ++i) {
     PlannedRun run{random_plan(dice)};

@@ -99,7 +99,7 @@ TEST_CASE("validate --reference: all cases but two quoted ones count, and pass",
   CHECK_THAT(result.out, !Contains("Failed"));
 }
 
-TEST_CASE("validate --reference: formats agree", "[cli][reference]") {
+TEST_CASE("validate --reference: formats agree", "[cli][reference][long]") {
   const auto as = [](const std::string& format) {
     return run({"validate", "--reference", kTables, "--only", "zero.*", "--format", format}).out;
   };
@@ -116,7 +116,8 @@ TEST_CASE("validate --reference: formats agree", "[cli][reference]") {
   CHECK(last_line(as("markdown")) == "4 passed, 0 failed");
 }
 
-TEST_CASE("validate --reference: a printed figure beyond its tolerance fails", "[cli][reference]") {
+TEST_CASE("validate --reference: a printed figure beyond its tolerance fails",
+          "[cli][reference][long]") {
   const std::string id = "deepspeed.zero2.live.offload_optimizer=none";
   json::value document = tables();
   json::value& printed = find_case(document, id).at("expected").at("gpu").at("value");
@@ -177,7 +178,7 @@ TEST_CASE("validate --reference: a case that no form knows fails with the reason
   }
 }
 
-TEST_CASE("validate --reference: sizes that no job has are refused", "[cli][reference]") {
+TEST_CASE("validate --reference: sizes that no job has are refused", "[cli][reference][long]") {
   for (const json::value& gpus : {json::value(0), json::value(1e300), json::value(1.5)}) {
     json::value document = tables();
     const std::string id = "deepspeed.zero3.live.param=none.opt=none.zero_init=1";

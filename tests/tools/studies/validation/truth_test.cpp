@@ -74,7 +74,7 @@ TEST_CASE("truth: bundled cases are simulated request by request", "[cli][truth]
 
 TEST_CASE(
     "truth: every family of decoders that shares LLaMA's forward is simulated request by request",
-    "[cli][truth]") {
+    "[cli][truth][long]") {
   const auto cases = validated(find_cases(kDecoders));
   REQUIRE(cases.size() >= 71);
   for (const auto& validation : cases) {
@@ -102,7 +102,7 @@ TEST_CASE("truth: DeepSpeed 0.19's stage 3 has the recorded peaks", "[cli][truth
 TEST_CASE(
     "truth: one list of cases has the recorded peaks under the oldest and newest releases, and "
     "where a release between them changes something",
-    "[cli][truth]") {
+    "[cli][truth][long]") {
   const auto cases = validated(find_cases(kReleases));
   REQUIRE(cases.size() >= 126);
   for (const auto& validation : cases) {

@@ -59,7 +59,7 @@ TEST_CASE("files: a folder is its config.json, and no path is taken for a name",
   CHECK_THROWS_WITH(named_model("/dev/zero"), Contains("larger than 16 MiB"));
 }
 
-TEST_CASE("recordings: every model of the shared recordings is read", "[models][shared]") {
+TEST_CASE("recordings: every model of the shared recordings is read", "[models][shared][long]") {
   namespace fs = std::filesystem;
   const fs::path truth = HIGHWATER_SHARED_DATA "/truth";
   if (!fs::exists(truth)) {
