@@ -27,21 +27,25 @@ TensorList checkpointed(nn::ModelContext& context, RecomputeModule module,
 
 namespace {
 
-/// What the second run leaves to ctx.
-struct Recomputed {
-  std::vector<Tensor> inputs;
-  TensorList results;
-};
-
 Tensor detached(const Tensor& tensor) {
   Tensor copy = eager::detach(tensor);
   copy->requires_grad = tensor.requires_grad();
   return copy;
 }
 
+}  // namespace
+
+/// What the second run leaves to ctx.
+struct CheckpointWithoutOutput::Recomputed {
+  std::vector<Tensor> inputs;
+  TensorList results;
+
+  TensorList backward(TensorList& grads);
+};
+
 // CheckpointWithoutOutputFunction.backward.
-TensorList run_backward(Recomputed& own, TensorList& grads) {
-  std::vector<Tensor> roots(own.results.begin(), own.results.end());
+TensorList CheckpointWithoutOutput::Recomputed::backward(TensorList& grads) {
+  std::vector<Tensor> roots(results.begin(), results.end());
   std::vector<Tensor> root_grads(std::make_move_iterator(grads.begin()),
                                  std::make_move_iterator(grads.end()));
   {
@@ -49,17 +53,15 @@ TensorList run_backward(Recomputed& own, TensorList& grads) {
     eager::backward(roots, root_grads);
   }
   eager::release_list(roots);
-  eager::release_list(own.results);
+  eager::release_list(results);
   eager::release_list(root_grads);
   TensorList of_inputs;
-  for (const Tensor& input : own.inputs) {
+  for (const Tensor& input : inputs) {
     of_inputs.push_back(input->grad);
   }
-  own.inputs.clear();
+  inputs.clear();
   return of_inputs;
 }
-
-}  // namespace
 
 /// The Python object, which the reader's hook holds.
 struct CheckpointWithoutOutput::State {
@@ -124,7 +126,7 @@ TensorList CheckpointWithoutOutput::operator()(nn::TupleSegment segment,
   state_->node = node;
   state_->left = std::make_shared<Recomputed>();
   node->backward = [left = state_->left](Node&, TensorList& grads) {
-    return run_backward(*left, grads);
+    return left->backward(grads);
   };
   for (const Tensor& result : state_->results) {
     node->add_output(result);

@@ -35,6 +35,7 @@ class CheckpointWithoutOutput {
   void discard(const Tensor& reader);
 
  private:
+  struct Recomputed;
   struct State;
 
   nn::ModelContext& context_;
