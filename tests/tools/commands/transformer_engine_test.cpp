@@ -1,11 +1,19 @@
 // Megatron-Core's layers by Transformer Engine, recorded
 // (tools/python/frameworks/users/train_megatron.py te=1), beside the simulation of the same model.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
 #include "tests/support/command_run.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace highwater;
 
@@ -39,6 +47,32 @@ void check_against_recording(const Case& row) {
         Approx(1).epsilon(1e-4));
   CHECK(figure(simulated, "allocated_bytes") / figure(device, "allocated_bytes") ==
         Approx(1).epsilon(row.allocated));
+}
+
+/// Sizes of a text trace's allocations and, below zero, of its frees from the last to the first. Left
+/// out: blocks up to the size of the tokens, which the script lets go of elsewhere.
+std::vector<std::int64_t> requests_from_the_end(const std::string& line) {
+  constexpr std::int64_t kTokens = 8192;
+  const test::TempDir folder;
+  const std::string file = folder / "run.trace";
+  REQUIRE(run_line(line + " " + file).code == ExitCode::ok);
+  std::ifstream in(file);
+  std::map<std::string, std::int64_t> sizes;
+  std::vector<std::int64_t> requests;
+  for (std::string text; std::getline(in, text);) {
+    std::istringstream words(text);
+    std::string kind;
+    std::string block;
+    words >> kind >> block;
+    if (kind == "a") {
+      words >> sizes[block];
+    }
+    if ((kind == "a" || kind == "f") && sizes.at(block) > kTokens) {
+      requests.push_back(kind == "a" ? sizes.at(block) : -sizes.at(block));
+    }
+  }
+  std::ranges::reverse(requests);
+  return requests;
 }
 
 }  // namespace
@@ -131,6 +165,31 @@ TEST_CASE("transformer engine: mixtures and latent attention have the peaks of t
       {"deepseek-v3-sp-h100", "deepseek-v3.json", "--gpu h100-80 --tp 2 --sp"},
   }));
   check_against_recording(row);
+}
+
+// Before them Triton measures its kernels, as often as the machine that recorded had time for.
+TEST_CASE("transformer engine: the last two steps make the recorded requests in their order",
+          "[cli][megatron]") {
+  const std::string selected = " --checkpoint selective-attention --recompute-modules ";
+  const std::string second =
+      "--gpu h100-80 --moe-capacity-factor 1 --moe-router-fp32 false --moe-balancing seq-aux-loss";
+  const Case row = GENERATE_COPY(values<Case>({
+      {"llama-h100", "llama.json", "--gpu h100-80"},
+      {"llama-recompute-mlp-h100", "llama.json", "--gpu h100-80" + selected + "mlp"},
+      {"mixtral-recompute-modules-h100", "mixtral.json",
+       "--gpu h100-80" + selected + "moe-act,layernorm"},
+      {"deepseek-v2-recompute-modules-h100", "deepseek-v2.json",
+       second + selected + "mla-up-proj,mlp,moe-act,layernorm"},
+      {"deepseek-v2-recompute-shared-h100", "deepseek-v2.json",
+       second + selected + "shared-experts"},
+      {"deepseek-v3-h100", "deepseek-v3.json", "--gpu h100-80"},
+  }));
+  CAPTURE(row.recording);
+  const auto recorded = requests_from_the_end("convert " + kRecordings + row.recording + ".hwt.xz");
+  const auto simulated = requests_from_the_end("generate --model " + kModels + row.model + kPlan +
+                                               "--vocab-divisor 1 " + row.options + " --output");
+  const auto difference = std::ranges::mismatch(recorded, simulated);
+  CHECK(difference.in2 - simulated.begin() > std::ssize(simulated) / 2);
 }
 
 // Published by SimuMax (tools/python/checks/measured_runs.tsv has all of its rows for decoders).
