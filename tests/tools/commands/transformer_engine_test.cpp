@@ -49,8 +49,8 @@ void check_against_recording(const Case& row) {
         Approx(1).epsilon(row.allocated));
 }
 
-/// Sizes of a text trace's allocations and, below zero, of its frees from the last to the first. Left
-/// out: blocks up to the size of the tokens, which the script lets go of elsewhere.
+/// Sizes of a text trace's allocations and, below zero, of its frees from the last to the first.
+/// Left out: blocks up to the size of the tokens, which the script lets go of elsewhere.
 std::vector<std::int64_t> requests_from_the_end(const std::string& line) {
   constexpr std::int64_t kTokens = 8192;
   const test::TempDir folder;

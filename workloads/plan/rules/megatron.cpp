@@ -45,6 +45,48 @@ bool has_latent_attention(const PlanFacts& f) {
   return runs_megatron(f) && config && config->latent;
 }
 
+/// Columns of a head's queries and keys, and of its values.
+struct HeadWidths {
+  std::int64_t query = 0;
+  std::int64_t value = 0;
+};
+
+std::optional<HeadWidths> heads_of(const PlanFacts& f) {
+  const std::optional<megatron::Config> config = megatron::config_of(f.plan->model.config);
+  if (!config) {
+    return std::nullopt;
+  }
+  const auto& latent = config->latent;
+  return latent ? HeadWidths{latent->plain_dim + latent->rotary_dim, latent->value_dim}
+                : HeadWidths{config->head_dim, config->head_dim};
+}
+
+/// Whether Transformer Engine takes cuDNN's attention for training such heads (2.18, common/
+/// fused_attn/fused_attn.cpp nvte_get_fused_attn_backend, with cuDNN 9.11 and later). Left out: 256
+/// columns on Blackwell, which cuDNN 9.23 has and no recording.
+bool fuses_heads(const HeadWidths& heads, const Gpu& gpu) {
+  const auto [query, value] = heads;
+  if (query % 8 != 0 || value % 8 != 0) {
+    return false;
+  }
+  const bool are_deepseeks = query == 192 && value == 128;
+  if ((query <= 128 && value <= 128) || (are_deepseeks && gpu.major >= 9)) {
+    return true;
+  }
+  const bool is_hopper = gpu.major == 9 && gpu.minor == 0;
+  return is_hopper && query <= 256 && value <= 256 &&
+         (query == value || query < 128 || value < 128);
+}
+
+/// Whether Transformer Engine would compute attention unfused that is simulated as cuDNN's.
+bool lacks_fused_heads(const PlanFacts& f) {
+  const bool takes_cudnn =
+      runs_engine(f) && (is_attention(f, Attention::sdpa_cudnn) ||
+                         (is_attention(f, Attention::sdpa) && f.plan->gpu.major >= 9));
+  const auto heads = heads_of(f);
+  return takes_cudnn && heads && !fuses_heads(*heads, f.plan->gpu);
+}
+
 /// Whether Megatron's selective checkpointing names `module`.
 bool recomputes(const PlanFacts& f, RecomputeModule module) {
   return runs_megatron(f) && f.plan->parallel.megatron.recompute_modules.contains(module);
@@ -88,6 +130,14 @@ constexpr std::array kMegatronRules{
          },
          "attention {attention} with {model}: latent attention is simulated by cuDNN alone; use "
          "attention sdpa"},
+    Rule{
+        [](const PlanFacts& f) { return lacks_fused_heads(f) && has_latent_attention(f); },
+        "{model} on {gpu}: cuDNN trains no heads of this width there, so that Transformer Engine's "
+        "attention is not fused, which is not supported yet by the simulation; use another GPU, or "
+        "record the run (highwater record)"},
+    Rule{[](const PlanFacts& f) { return lacks_fused_heads(f) && !has_latent_attention(f); },
+         "attention {attention} with {model} on {gpu}: cuDNN trains no heads of this width there; "
+         "use attention sdpa-flash, which Transformer Engine takes from the package flash-attn"},
     Rule{[](const PlanFacts& f) { return has_latent_attention(f) && f.plan->parallel.cp > 1; },
          "cp {cp} with {model}: latent attention over the parts of a sequence is not supported yet "
          "by the simulation; omit cp, or record the run (highwater record)"},

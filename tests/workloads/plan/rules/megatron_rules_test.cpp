@@ -77,9 +77,29 @@ TEST_CASE("Megatron's rules: Transformer Engine's layers", "[plan][megatron]") {
       has(problems_of(std::string(kLatent) + "transformer-impl=local"), "transformer-impl local"));
   CHECK(has(problems_of(kLatent, "a100-80"), "compute capability 9.0"));
   CHECK(has(problems_of(std::string(kMixture) + "fp8-recipe=delayed"), "a mixture of experts"));
+  CHECK(problems_of(kLatent, "b200").empty());  // 192 and 128 columns
   CHECK(has(problems_of("fp8-recipe=mxfp8"), "those of Blackwell"));
   CHECK(
       has(problems_of("fp8-recipe=delayed transformer-impl=local"), "without Transformer Engine"));
+}
+
+TEST_CASE("Megatron's rules: heads that cuDNN trains", "[plan][megatron]") {
+  const auto with = [](int plain, int rotary, int value) {
+    return "model={\"model_type\":\"deepseek_v2\",\"hidden_size\":512,\"num_hidden_layers\":2,"
+           "\"num_attention_heads\":8,\"num_key_value_heads\":8,\"vocab_size\":1024,"
+           "\"intermediate_size\":1024,\"moe_intermediate_size\":256,\"n_routed_experts\":4,"
+           "\"n_shared_experts\":1,\"num_experts_per_tok\":2,\"kv_lora_rank\":64,"
+           "\"q_lora_rank\":64,\"qk_nope_head_dim\":" +
+           std::to_string(plain) + ",\"qk_rope_head_dim\":" + std::to_string(rotary) +
+           ",\"v_head_dim\":" + std::to_string(value) + "}";
+  };
+  const auto why = "cuDNN trains no heads of this width";
+  CHECK(problems_of(with(64, 32, 64), "b200").empty());
+  CHECK(has(problems_of(with(128, 32, 64), "b200"), why));
+  CHECK(problems_of(with(128, 32, 64), "h100-80").empty());
+  CHECK(has(problems_of(with(160, 32, 160), "h100-80"), why));
+  CHECK(problems_of(with(128, 64, 128), "b200").empty());
+  CHECK(has(problems_of(with(64, 20, 64), "h100-80"), why));
 }
 
 }  // namespace megatron_rules_test
