@@ -151,7 +151,7 @@ TEST_CASE("plan: CSV has the rows, with their commands", "[cli][plan]") {
   const CommandRun result = run_line(
       "plan --model llama-160m --seq 256 --precision bf16 --capacity 8GiB --rows 1 --format csv");
   CHECK_THAT(result.out,
-             Catch::StartsWith("strategy,states,fits,dp,tp,pp,cp,ep,checkpoint,batch,"));
+             Catch::StartsWith("strategy,states,fits,dp,tp,pp,cp,ep,etp,checkpoint,batch,"));
   CHECK_THAT(result.out, Contains("highwater simulate --model llama-160m"));
   CHECK_THAT(result.out, !Contains("as printed"));
 }
