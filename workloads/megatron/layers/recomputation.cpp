@@ -123,7 +123,7 @@ TensorList CheckpointWithoutOutput::operator()(nn::TupleSegment segment,
   }
   state_->segment = std::move(segment);
   state_->module = runtime.module;
-  state_->node = node;
+  state_->node = static_cast<const eager::Ref<Node>&>(node);
   state_->left = std::make_shared<Recomputed>();
   node->backward = [left = state_->left](Node&, TensorList& grads) {
     return left->backward(grads);

@@ -93,7 +93,7 @@ TEST_CASE("Megatron's rules: heads that cuDNN trains", "[plan][megatron]") {
            std::to_string(plain) + ",\"qk_rope_head_dim\":" + std::to_string(rotary) +
            ",\"v_head_dim\":" + std::to_string(value) + "}";
   };
-  const auto why = "cuDNN trains no heads of this width";
+  const char* const why = "cuDNN trains no heads of this width";
   CHECK(problems_of(with(64, 32, 64), "b200").empty());
   CHECK(has(problems_of(with(128, 32, 64), "b200"), why));
   CHECK(problems_of(with(128, 32, 64), "h100-80").empty());
