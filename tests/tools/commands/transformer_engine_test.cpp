@@ -167,6 +167,17 @@ TEST_CASE("transformer engine: mixtures and latent attention have the peaks of t
   check_against_recording(row);
 }
 
+TEST_CASE("transformer engine: whole layers are offered in the place of their parts",
+          "[cli][megatron]") {
+  const std::string plan =
+      "simulate --framework megatron --batch 8 --seq 2048 --gpu h100-80 --model " + kModels +
+      "llama.json --checkpoint ";
+  const double whole = figure(json_of(plan + "full"), "reserved_bytes");
+  const CommandRun run = run_line(plan + "selective-attention --recompute-modules mlp --capacity " +
+                                  std::to_string(std::llround(whole) + (1 << 21)));
+  CHECK_THAT(run.out, Catch::Contains("--checkpoint full --recompute-modules core-attn"));
+}
+
 // Before them Triton measures its kernels, as often as the machine that recorded had time for.
 TEST_CASE("transformer engine: the last two steps make the recorded requests in their order",
           "[cli][megatron]") {

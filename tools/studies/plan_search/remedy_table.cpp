@@ -35,6 +35,16 @@ OptionWords words_if(bool applies, const char* option, const char* value) {
   return applies ? OptionWords{{option, value}} : OptionWords{};
 }
 
+// Megatron's parts of layers belong to its selective recomputation.
+OptionWords fully_recomputed(const TrainingPlan& plan) {
+  OptionWords words =
+      words_if(plan.training && plan.checkpoint.kind != CheckpointKind::full, "checkpoint", "full");
+  if (!words.empty() && plan.parallel.megatron.recompute_modules != kCoreAttention) {
+    words.emplace_back("recompute-modules", "core-attn");
+  }
+  return words;
+}
+
 /// DeepSpeed shares what a stage so far keeps whole on each rank.
 OptionWords shared_gradients(const TrainingPlan& plan) {
   const DataParallel kind = plan.parallel.dp_kind;
@@ -166,11 +176,7 @@ constexpr std::array kRemedies{
                                           std::to_string(plan.batch * plan.grad_accum)}}
                            : OptionWords{};
               }},
-    RemedyRow{time, "recomputes the forward",
-              [](const TrainingPlan& plan) {
-                return words_if(plan.training && plan.checkpoint.kind != CheckpointKind::full,
-                                "checkpoint", "full");
-              }},
+    RemedyRow{time, "recomputes the forward", fully_recomputed},
     RemedyRow{time, "shares gradients among the ranks, too (ZeRO-2)", shared_gradients},
     RemedyRow{time, "shares parameters among the ranks, too, and gathers each layer (ZeRO-3)",
               shared_parameters},
