@@ -77,7 +77,8 @@ bool keeps_scores(const EstimateInputs& inputs) {
 
 bool drops_only_scores(const EstimateInputs& inputs) {
   const CheckpointKind kind = inputs.plan.checkpoint.kind;
-  return kind == CheckpointKind::selective_attention ||
+  const bool drops_other_parts = inputs.plan.parallel.megatron.recompute_modules != kCoreAttention;
+  return (kind == CheckpointKind::selective_attention && !drops_other_parts) ||
          (kind == CheckpointKind::none && !keeps_scores(inputs));
 }
 
