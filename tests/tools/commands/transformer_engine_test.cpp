@@ -125,6 +125,8 @@ TEST_CASE("transformer engine: mixtures and latent attention over ranks", "[cli]
        "--ep 2 --dp 2 --dp-kind zero1"},
       {"mixtral-etp1-h100", "mixtral.json",
        "--gpu h100-80 --ep 4 --dp 2 --dp-kind zero1 --tp 2 --sp --etp 1"},
+      {"mixtral-etp1-sequential-h100", "mixtral.json",
+       "--gpu h100-80 --ep 2 --tp 2 --sp --etp 1 --moe-grouped-gemm false"},
       {"mixtral-etp1-dp2-h100", "mixtral.json",
        "--gpu h100-80 --ep 2 --dp 2 --dp-kind zero1 --tp 2 --sp --etp 1"},
       {"deepseek-v3-etp1-h100", "deepseek-v3.json",

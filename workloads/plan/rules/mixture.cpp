@@ -44,10 +44,12 @@ constexpr std::array kMixtureRules{
          "of tp that divides tp * dp * cp"},
     Rule{[](const PlanFacts& f) {
            const Parallelism& p = f.plan->parallel;
-           return p.etp && (!is_megatron_mixture(f) || (*p.etp != 1 && *p.etp != p.tp));
+           return p.etp && is_megatron_mixture(f) && *p.etp != 1 && *p.etp != p.tp;
          },
-         "etp {etp}: each expert of a mixture of Megatron-Core is whole on a rank, or split over "
+         "etp {etp}: each expert is whole on a rank, or split over "
          "those of tp, in the simulation; use 1 or the size of tp, or omit it"},
+    Rule{[](const PlanFacts& f) { return f.plan->parallel.etp && !is_megatron_mixture(f); },
+         "etp {etp}: only a mixture of experts under Megatron-Core has this; omit it"},
     Rule{[](const PlanFacts& f) { return has_own_etp(f) && !is_even(f.plan->moe_load); },
          "moe-load with etp {etp}: ranks of tp with other experts are not told apart yet by the "
          "simulation; omit one of them"},
